@@ -1,0 +1,66 @@
+// D: real processes from one queue, two at a time.
+#include <fmt/format.h>
+
+#include "bench/floors.h"
+#include "bench/process.h"
+#include "bench/served.h"
+#include "store/store.h"
+
+namespace eider::bench {
+namespace {
+
+/// From the first claim to the last end that was recorded.
+Result<double> measure(const Setup& setup, Report& report, int runs) {
+  const Folder folder(setup, "d");
+  folder.write("eider.yaml", "workers: {max: 2}\n");
+  folder.pipeline("work", "max_active_runs: 0\nsteps:\n  - {id: step, run: [/bin/true]}\n");
+  auto queued = queue_runs(folder, "work", runs);
+  if (!queued) return queued.error();
+  auto server = Server::start(setup, folder);
+  if (!server) return server.error();
+  std::size_t ended = 0;
+  const auto all_ended = [&] {
+    ended = event_times(folder, "ended").size();
+    return ended == queued->size();
+  };
+  const bool done = wait_for(all_ended, std::chrono::minutes(2), std::chrono::milliseconds(250));
+  auto succeeded = count_runs(folder.state_db(), model::RunState::succeeded);
+  if (!succeeded) return succeeded.error();
+  if (!done || *succeeded != runs)
+    report.broken("D", fmt::format("{} of {} runs ended, {} succeeded", ended, runs, *succeeded));
+  const auto first = event_times(folder, "started");
+  const auto last = event_times(folder, "ended");
+  if (first.empty() || last.empty()) return Error{ErrorCode::io, "no run was executed"};
+  const auto earlier = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const Instant from = std::min_element(first.begin(), first.end(), earlier)->second;
+  const Instant to = std::max_element(last.begin(), last.end(), earlier)->second;
+  return static_cast<double>(last.size()) / ms(to - from) * 1000;
+}
+
+}  // namespace
+
+Result<void> row_d(const Setup& setup, Report& report) {
+  const int runs = setup.quick ? 300 : 3'000;
+  const int rounds = setup.quick ? 1 : 3;
+  std::vector<double> rates, floors;
+  for (int i = 0; i < rounds; ++i) {
+    floors.push_back(spawns_per_second(2, 1));
+    auto rate = measure(setup, report, runs);
+    if (!rate) return rate.error();
+    rates.push_back(*rate);
+  }
+  Figure f = figure("D", "runs of /bin/true, two at a time", "runs/s", median(rates));
+  f.floor = median(floors);
+  f.floor_name = "bare spawns/s";
+  f.ratio = f.median / *f.floor;
+  f.ratio_to = "floor";
+  f.target = "≥ 800 (aim 1,200)";
+  f.reached = f.median >= 800;
+  report.add(std::move(f));
+  report.say("D", fmt::format("{} runs in the queue, workers.max 2, first claim to last recorded end, median of {}; "
+                              "each run with lock, log and result file",
+                              runs, rounds));
+  return {};
+}
+
+}  // namespace eider::bench

@@ -1,0 +1,15 @@
+# Every library comes from a Debian package (packaging/apt.txt); DuckDB comes from npm and is opened
+# with dlopen, so nothing here links it.
+find_package(Threads REQUIRED)
+find_package(Boost 1.81.0 EXACT CONFIG REQUIRED COMPONENTS json)
+find_package(fmt CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(GTest CONFIG REQUIRED)
+find_package(rapidcheck CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+find_library(CCTZ_LIBRARY cctz REQUIRED)
+find_path(CCTZ_INCLUDE cctz/time_zone.h REQUIRED)

@@ -1,0 +1,82 @@
+// What every handler is given: the reader, the way to the loop (or, without a server, what stands in for it), the
+// clock. Handlers are plain functions; they run on the Service's thread and keep nothing between requests.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/http.h"
+#include "api/service.h"
+#include "engine/inbox.h"
+#include "model/run.h"
+#include "store/store.h"
+
+namespace eider::api {
+
+class Offline;
+
+/// A request with what the route's `{…}` stood for, in order.
+struct Call {
+  Request request;
+  std::vector<std::string> captures;
+};
+
+class Context {
+ public:
+  Context(ServiceOptions options, store::Reader& reader, Offline& offline);
+
+  store::Reader& reader() { return reader_; }
+  const ServiceOptions& options() const { return options_; }
+
+  /// Sends a command to the loop; `then` gets its reply on the Service's thread, after the commit. When there is no
+  /// loop to take it, `respond` is told why and `then` is never called.
+  template <typename Command>
+  void send(Command command, const Respond& respond, decltype(Command::reply) then) {
+    command.reply = [resume = options_.resume, then = std::move(then)](auto reply) {
+      if (!resume) return then(std::move(reply));
+      resume([then, reply = std::move(reply)] { then(reply); });
+    };
+    deliver(std::move(command), respond);
+  }
+
+  /// Finds the run that an id or a unique prefix of one names, or answers 400, 404 or 409.
+  std::optional<model::Run> find_run(const std::string& id_or_prefix, const Respond& respond);
+
+ private:
+  void deliver(engine::Command command, const Respond& respond);
+
+  ServiceOptions options_;
+  store::Reader& reader_;
+  Offline& offline_;
+};
+
+// The handlers, by file.
+using Handle = void (*)(Context&, const Call&, const Respond&);
+
+// runs.cc
+void list_runs(Context&, const Call&, const Respond&);
+void show_run(Context&, const Call&, const Respond&);
+void start_run(Context&, const Call&, const Respond&);
+void cancel_run(Context&, const Call&, const Respond&);
+void show_log(Context&, const Call&, const Respond&);
+// schedules.cc
+void list_schedules(Context&, const Call&, const Respond&);
+void show_schedule(Context&, const Call&, const Respond&);
+void pause_schedule(Context&, const Call&, const Respond&);
+void resume_schedule(Context&, const Call&, const Respond&);
+void preview_schedule(Context&, const Call&, const Respond&);
+void list_occurrences(Context&, const Call&, const Respond&);
+// system.cc
+void show_health(Context&, const Call&, const Respond&);
+void show_readiness(Context&, const Call&, const Respond&);
+void show_status(Context&, const Call&, const Respond&);
+void list_pipelines(Context&, const Call&, const Respond&);
+void show_pipeline(Context&, const Call&, const Respond&);
+void list_pools(Context&, const Call&, const Respond&);
+void reload(Context&, const Call&, const Respond&);
+void stop(Context&, const Call&, const Respond&);
+void turn_clock(Context&, const Call&, const Respond&);
+
+}  // namespace eider::api

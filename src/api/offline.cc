@@ -1,0 +1,124 @@
+#include "api/offline.h"
+
+#include <algorithm>
+
+#include "decide/rule.h"
+
+namespace eider::api {
+namespace {
+
+template <typename... Ts>
+struct Cases : Ts... {
+  using Ts::operator()...;
+};
+
+}  // namespace
+
+bool Offline::answer(engine::Command command) {
+  return std::visit(
+      Cases{[](engine::AskLive& ask) { return ask.reply({}), true; },
+            [&](engine::AskPools& ask) { return ask.reply(pools()), true; },
+            [&](engine::AskSchedules& ask) { return ask.reply(schedules(ask.key)), true; },
+            [&](engine::AskPipelines& ask) { return ask.reply(pipelines()), true; },
+            [&](engine::AskStatus& ask) { return ask.reply(status()), true; }, [](auto&) { return false; }},
+      command);
+}
+
+std::vector<engine::ScheduleView> Offline::schedules(const std::optional<std::string>& key) {
+  std::vector<engine::ScheduleView> out;
+  if (!workspace_) return out;
+  std::map<std::string, model::Cursor> cursors;
+  if (auto stored = reader_.cursors()) {
+    for (model::Cursor& cursor : *stored) cursors.emplace(cursor.schedule, cursor);
+  }
+  for (const auto& [name, loaded] : workspace_->pipelines) {
+    for (const model::Schedule& schedule : loaded.pipeline->schedules) {
+      engine::ScheduleView view;
+      view.key = model::schedule_key(name, schedule.id);
+      if (key && *key != view.key) continue;
+      view.pipeline = name;
+      view.schedule = schedule;
+      if (const auto cursor = cursors.find(view.key); cursor != cursors.end()) {
+        view.paused = cursor->second.paused;
+        view.note = cursor->second.note;
+      }
+      if (auto rule = decide::make_rule(schedule.timing)) {
+        view.description = rule->describe();
+        if (!view.paused) view.next = rule->next(clock_->now());
+      }
+      out.push_back(std::move(view));
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  return out;
+}
+
+std::vector<engine::PipelineView> Offline::pipelines() {
+  std::vector<engine::PipelineView> out;
+  if (!workspace_) return out;
+  for (const auto& [name, loaded] : workspace_->pipelines) {
+    engine::PipelineView view;
+    view.name = name;
+    view.file = loaded.pipeline->file;
+    view.description = loaded.pipeline->description;
+    view.definition = loaded.hash;
+    out.push_back(std::move(view));
+  }
+  for (const auto& [file, broken] : workspace_->broken) {
+    engine::PipelineView view;
+    view.name = broken.pipeline;
+    view.file = file;
+    view.broken = true;
+    for (const workspace::Diagnostic& diagnostic : workspace_->diagnostics) {
+      if (diagnostic.file != file || diagnostic.severity != workspace::Severity::error) continue;
+      view.error += (view.error.empty() ? "" : "\n") + workspace::format(diagnostic);
+    }
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+std::vector<engine::PoolUse> Offline::pools() {
+  std::map<std::string, engine::PoolUse> uses;
+  if (workspace_) {
+    for (const auto& [name, pool] : workspace_->settings.pools) uses[name] = {name, pool.slots, 0, 0, {}};
+  }
+  // Attempts outlive their server: what they took is in use all the same.
+  if (auto live = reader_.live_attempts()) {
+    for (const model::Attempt& attempt : *live) {
+      for (const auto& [name, slots] : attempt.taken.pools) {
+        engine::PoolUse& use = uses[name];
+        use.name = name;
+        use.used += slots;
+        use.holders.push_back(attempt.run_id);
+      }
+    }
+  }
+  std::vector<engine::PoolUse> out;
+  for (auto& [name, use] : uses) out.push_back(std::move(use));
+  return out;
+}
+
+engine::StatusView Offline::status() {
+  engine::StatusView view;
+  view.now = clock_->now();
+  view.workspace = layout_.workspace;
+  view.health = "stopped";
+  view.health_detail = "no server is running";
+  if (auto live = reader_.live_attempts()) view.running = static_cast<int>(live->size());
+  if (auto queued = reader_.runs({std::nullopt, model::RunState::queued, false}, 1000, ""))
+    view.queued = static_cast<int>(queued->items.size());
+  if (!workspace_) return view;
+  view.pipelines = static_cast<int>(workspace_->pipelines.size());
+  view.broken_files = static_cast<int>(workspace_->broken.size());
+  view.max_workers = workspace_->settings.max_workers;
+  for (const engine::ScheduleView& schedule : schedules(std::nullopt)) {
+    ++view.schedules;
+    if (schedule.next && (!view.next_due || *schedule.next < *view.next_due)) view.next_due = schedule.next;
+  }
+  for (const workspace::Diagnostic& diagnostic : workspace_->diagnostics)
+    view.diagnostics.push_back(workspace::format(diagnostic));
+  return view;
+}
+
+}  // namespace eider::api

@@ -1,0 +1,53 @@
+// What stands in for the loop and the store in a command without a server: the same questions, answered from the
+// workspace's files and the store.
+#pragma once
+
+#include "base/clock.h"
+#include "engine/inbox.h"
+#include "store/store.h"
+#include "wire/layout.h"
+#include "workspace/load.h"
+
+namespace eider::api {
+
+/// The store of a workspace that was never served: nothing is in it.
+class EmptyReader final : public store::Reader {
+ public:
+  Result<store::Page<model::Run>> runs(const store::RunFilter&, int, const std::string&) override {
+    return store::Page<model::Run>{};
+  }
+  Result<std::optional<model::Run>> run(const std::string&) override { return std::optional<model::Run>{}; }
+  Result<std::vector<std::string>> run_ids(const std::string&) override { return std::vector<std::string>{}; }
+  Result<std::vector<model::Attempt>> attempts(const std::string&) override { return std::vector<model::Attempt>{}; }
+  Result<store::Page<model::Occurrence>> occurrences(const store::OccurrenceFilter&, int, const std::string&) override {
+    return store::Page<model::Occurrence>{};
+  }
+  Result<std::vector<model::Cursor>> cursors() override { return std::vector<model::Cursor>{}; }
+  Result<std::optional<model::Cursor>> cursor(const std::string&) override { return std::optional<model::Cursor>{}; }
+  Result<std::optional<std::string>> definition(const std::string&) override { return std::optional<std::string>{}; }
+  Result<std::vector<model::Attempt>> live_attempts() override { return std::vector<model::Attempt>{}; }
+};
+
+/// One thread.
+class Offline {
+ public:
+  /// `workspace` null: nothing is known of its files. What is given outlives this object.
+  Offline(const workspace::Workspace* workspace, store::Reader& reader, const Clock* clock, wire::Layout layout)
+      : workspace_(workspace), reader_(reader), clock_(clock), layout_(std::move(layout)) {}
+
+  /// Replies at once to a question. False: the command would change something, which only a server may.
+  bool answer(engine::Command command);
+
+ private:
+  std::vector<engine::ScheduleView> schedules(const std::optional<std::string>& key);
+  std::vector<engine::PipelineView> pipelines();
+  std::vector<engine::PoolUse> pools();
+  engine::StatusView status();
+
+  const workspace::Workspace* workspace_;
+  store::Reader& reader_;
+  const Clock* clock_;
+  wire::Layout layout_;
+};
+
+}  // namespace eider::api

@@ -1,0 +1,244 @@
+#include "api/parameters.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <boost/json.hpp>
+#include <charconv>
+
+#include "api/json_keys.h"
+#include "model/pipeline.h"
+#include "workspace/words.h"
+
+namespace eider::api {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kCursorLimitBytes = 200;
+constexpr const char* kTimeExpected = "a time by RFC 3339, such as 2026-03-29T01:00:00Z";
+constexpr const char* kNameExpected = "a name: 1 to 100 letters, digits, `_` or `-`, the first a letter or digit";
+
+std::string_view nearest_of(std::string_view word, std::initializer_list<std::string_view> known) {
+  return workspace::closest(word, std::vector<std::string_view>(known));
+}
+
+std::string listed(std::initializer_list<std::string_view> words) {
+  return workspace::join_words(std::vector<std::string_view>(words), " and ");
+}
+
+bool is_plain(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) { return workspace::shown(text); }
+
+Problem parameter_problem(std::string_view parameter, std::string_view expected, std::string_view suggestion) {
+  Problem problem{
+      400, "invalid-parameter", fmt::format("the parameter `{}` is wrong: expected {}", parameter, expected), {}};
+  problem.extensions["parameter"] = parameter;
+  problem.extensions["expected"] = expected;
+  if (!suggestion.empty()) {
+    problem.extensions["suggestion"] = suggestion;
+    problem.detail += fmt::format("; did you mean `{}`?", suggestion);
+  }
+  return problem;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  return std::string(workspace::closest(word, std::vector<std::string_view>(known.begin(), known.end())));
+}
+
+// ---- query
+// -----------------------------------------------------------------------------------------------------------
+
+QueryReader::QueryReader(const Request& request, std::initializer_list<std::string_view> known) : request_(request) {
+  for (const auto& [name, value] : request.query) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string expected = known.size() == 0 ? "no parameters at this address" : "one of " + listed(known);
+    fail(shown(name), expected, nearest_of(name, known));
+  }
+}
+
+const std::string* QueryReader::find(const std::string& name) const {
+  const auto at = request_.query.find(name);
+  return at == request_.query.end() ? nullptr : &at->second;
+}
+
+void QueryReader::fail(std::string_view parameter, std::string_view expected, std::string_view suggestion) {
+  if (!problem_) problem_ = parameter_problem(parameter, expected, suggestion);
+}
+
+int QueryReader::limit() { return static_cast<int>(number("limit", 1, kLargestPage).value_or(kDefaultPageSize)); }
+
+std::string QueryReader::cursor() {
+  const std::string* text = find("cursor");
+  if (!text) return {};
+  const bool fits = !text->empty() && text->size() <= kCursorLimitBytes;
+  if (!fits) fail("cursor", "the `next` of a page of this list");
+  return fits ? *text : std::string();
+}
+
+std::optional<model::RunState> QueryReader::state() {
+  const std::string* text = find("state");
+  if (!text) return std::nullopt;
+  const auto value = model::run_state_from(*text);
+  const std::initializer_list<std::string_view> known = {"queued", "running", "succeeded", "failed", "cancelled"};
+  if (!value) fail("state", "one of " + listed(known), nearest_of(*text, known));
+  return value;
+}
+
+std::optional<model::Decision> QueryReader::decision() {
+  const std::string* text = find("decision");
+  if (!text) return std::nullopt;
+  using enum model::Decision;
+  for (const model::Decision value : {run, skipped, missed, coalesced, excluded, paused}) {
+    if (*text == model::to_text(value)) return value;
+  }
+  const std::initializer_list<std::string_view> known = {"run", "skipped", "missed", "coalesced", "excluded", "paused"};
+  fail("decision", "one of " + listed(known), nearest_of(*text, known));
+  return std::nullopt;
+}
+
+std::optional<Instant> QueryReader::time(const std::string& name) {
+  const std::string* text = find(name);
+  if (!text) return std::nullopt;
+  auto at = parse_rfc3339(*text);
+  if (at) return *at;
+  fail(name, kTimeExpected);
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> QueryReader::number(const std::string& name, std::int64_t least, std::int64_t most) {
+  const std::string* text = find(name);
+  if (!text) return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error == std::errc() && end == text->data() + text->size() && value >= least && value <= most) return value;
+  fail(name, fmt::format("a whole number from {} to {}", least, most));
+  return std::nullopt;
+}
+
+bool QueryReader::flag(const std::string& name) {
+  const std::string* text = find(name);
+  if (!text || *text == "false" || *text == "0") return false;
+  if (text->empty() || *text == "true" || *text == "1") return true;
+  fail(name, "`true` or `false`");
+  return false;
+}
+
+std::string QueryReader::name(const std::string& parameter) {
+  const std::string* text = find(parameter);
+  if (!text) return {};
+  if (model::check_name(parameter, *text)) return *text;
+  fail(parameter, kNameExpected);
+  return {};
+}
+
+std::string QueryReader::schedule(const std::string& parameter) {
+  const std::string* text = find(parameter);
+  if (!text) return {};
+  const std::size_t slash = std::min(text->find('/'), text->size());
+  const bool pipeline_fits = model::check_name(parameter, std::string_view(*text).substr(0, slash)).ok();
+  const bool id_fits =
+      slash == text->size() || model::check_name(parameter, std::string_view(*text).substr(slash + 1)).ok();
+  if (pipeline_fits && id_fits) return *text;
+  fail(parameter, "`pipeline/id` of a schedule, or a pipeline's name for all of its schedules");
+  return {};
+}
+
+// ---- body
+// ------------------------------------------------------------------------------------------------------------
+
+BodyReader::BodyReader(const Request& request, std::initializer_list<std::string_view> known) {
+  const std::string example = known.size() == 0 ? "{}" : fmt::format("{{\"{}\": …}}", *known.begin());
+  if (request.body.size() > kBodyLimitBytes) {
+    problem_ =
+        Problem{413, "body-too-large", fmt::format("the request's body is larger than {} bytes", kBodyLimitBytes), {}};
+    return;
+  }
+  if (request.body.find_first_not_of(" \t\r\n") == std::string::npos) return;
+  auto value = parse_strict_json(request.body);
+  if (!value || !value->is_object()) {
+    const std::string why = value ? "it is no object" : value.error().message;
+    problem_ = Problem{400, "invalid-body", "the body must be one JSON object such as " + example + ": " + why, {}};
+    problem_->extensions["expected"] = "a JSON object";
+    return;
+  }
+  object_ = std::move(value->get_object());
+  for (const auto& pair : object_) {
+    const std::string_view key(pair.key().data(), pair.key().size());
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    fail(shown(key), known.size() == 0 ? "an empty body" : "one of the keys " + listed(known), nearest_of(key, known));
+  }
+}
+
+void BodyReader::fail(std::string_view key, std::string_view expected, std::string_view suggestion) {
+  if (!problem_) problem_ = parameter_problem(key, expected, suggestion);
+}
+
+std::string BodyReader::text(std::string_view key, std::size_t most) {
+  const json::value* value = object_.if_contains(key);
+  if (!value || value->is_null()) return {};
+  if (value->is_string()) {
+    const std::string_view text(value->get_string().data(), value->get_string().size());
+    if (text.size() <= most && is_plain(text)) return std::string(text);
+  }
+  fail(key, fmt::format("a text of at most {} bytes without control characters", most));
+  return {};
+}
+
+std::string BodyReader::required_name(std::string_view key) {
+  const json::value* value = object_.if_contains(key);
+  if (value && value->is_string()) {
+    const std::string_view text(value->get_string().data(), value->get_string().size());
+    if (model::check_name(key, text)) return std::string(text);
+  }
+  fail(key, kNameExpected);
+  return {};
+}
+
+bool BodyReader::flag(std::string_view key) {
+  const json::value* value = object_.if_contains(key);
+  if (!value) return false;
+  if (value->is_bool()) return value->get_bool();
+  fail(key, "true or false");
+  return false;
+}
+
+std::string BodyReader::object(std::string_view key) {
+  const json::value* value = object_.if_contains(key);
+  if (!value || value->is_null()) return {};
+  if (value->is_object()) return value->get_object().empty() ? std::string() : json::serialize(*value);
+  fail(key, "an object such as {\"day\": \"2026-03-29\"}");
+  return {};
+}
+
+std::optional<Instant> BodyReader::time(std::string_view key) {
+  if (!has(key)) return std::nullopt;
+  auto at = parse_rfc3339(text(key, 64));
+  if (at) return *at;
+  fail(key, kTimeExpected);
+  return std::nullopt;
+}
+
+std::optional<Micros> BodyReader::duration(std::string_view key) {
+  if (!has(key)) return std::nullopt;
+  auto value = parse_duration(text(key, 64));
+  if (value) return *value;
+  fail(key, "a duration such as 30s or 1h30m");
+  return std::nullopt;
+}
+
+Result<std::string> idempotency_key(const Request& request) {
+  const auto at = request.headers.find("idempotency-key");
+  if (at == request.headers.end()) return std::string();
+  const std::string& key = at->second;
+  const bool visible = std::all_of(key.begin(), key.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  if (!key.empty() && key.size() <= 200 && visible) return key;
+  return Error{ErrorCode::invalid, "the header Idempotency-Key is wrong: expected 1 to 200 visible ASCII characters"};
+}
+
+}  // namespace eider::api

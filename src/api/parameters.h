@@ -1,0 +1,89 @@
+// The border of the API: every parameter of a query, path or body is checked here, once. What is wrong becomes a
+// Problem that names it, says what was expected and, where it can, what was probably meant.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "api/http.h"
+#include "model/run.h"
+
+namespace eider::api {
+
+inline constexpr int kDefaultPageSize = 100;
+inline constexpr int kLargestPage = 1000;
+
+/// 400 about one parameter. `expected` completes "expected …".
+Problem parameter_problem(std::string_view parameter, std::string_view expected, std::string_view suggestion = {});
+/// `nightly` for `nigthly`, or empty.
+std::string nearest(std::string_view word, const std::vector<std::string>& known);
+/// A foreign text, fit for a message: cut, without control characters.
+std::string shown(std::string_view text);
+
+/// Reads a request's query. The first thing that is wrong is kept in problem(); what is read after it is a default.
+class QueryReader {
+ public:
+  /// A parameter that is not in `known` is a problem.
+  QueryReader(const Request& request, std::initializer_list<std::string_view> known);
+
+  const std::optional<Problem>& problem() const { return problem_; }
+
+  /// 1 to 1000, default 100.
+  int limit();
+  /// A cursor as a page gave it; the store checks the rest.
+  std::string cursor();
+  std::optional<model::RunState> state();
+  std::optional<model::Decision> decision();
+  std::optional<Instant> time(const std::string& name);
+  std::optional<std::int64_t> number(const std::string& name, std::int64_t least, std::int64_t most);
+  /// `true` or `false`; absent is false, and a name alone is true.
+  bool flag(const std::string& name);
+  /// A name by model::check_name; empty when absent.
+  std::string name(const std::string& parameter);
+  /// `pipeline/id`, or a pipeline's name; empty when absent.
+  std::string schedule(const std::string& parameter);
+
+ private:
+  const std::string* find(const std::string& name) const;
+  void fail(std::string_view parameter, std::string_view expected, std::string_view suggestion = {});
+
+  const Request& request_;
+  std::optional<Problem> problem_;
+};
+
+/// Reads a request's body: nothing, or one JSON object, at most 32 levels deep, each key once and known.
+class BodyReader {
+ public:
+  BodyReader(const Request& request, std::initializer_list<std::string_view> known);
+
+  const std::optional<Problem>& problem() const { return problem_; }
+
+  bool has(std::string_view key) const { return object_.contains(key); }
+  /// Up to `most` characters without control characters; empty when absent.
+  std::string text(std::string_view key, std::size_t most);
+  /// A name by model::check_name; a problem when it is absent.
+  std::string required_name(std::string_view key);
+  bool flag(std::string_view key);
+  /// An object as JSON text; empty when absent, null or `{}`.
+  std::string object(std::string_view key);
+  std::optional<Instant> time(std::string_view key);
+  std::optional<Micros> duration(std::string_view key);
+
+  /// 400 about a key of the body.
+  void fail(std::string_view key, std::string_view expected, std::string_view suggestion = {});
+
+ private:
+  boost::json::object object_;
+  std::optional<Problem> problem_;
+};
+
+/// The value of an Idempotency-Key header: 1 to 200 visible ASCII characters; empty when absent.
+Result<std::string> idempotency_key(const Request& request);
+
+}  // namespace eider::api

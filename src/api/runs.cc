@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "api/context.h"
+#include "api/log_stream.h"
+#include "api/parameters.h"
+#include "api/shapes.h"
+#include "base/ids.h"
+#include "model/pipeline.h"
+
+namespace eider::api {
+namespace {
+
+namespace json = boost::json;
+
+/// The definition that the run's newest attempt uses, where it is stored and readable.
+std::optional<model::Pipeline> definition_of(Context& context, const model::Run& run) {
+  if (run.definition.empty()) return std::nullopt;
+  auto text = context.reader().definition(run.definition);
+  if (!text || !*text) return std::nullopt;
+  auto pipeline = model::parse_definition(**text);
+  if (!pipeline) return std::nullopt;
+  return *std::move(pipeline);
+}
+
+void respond_with_run(Context& context, const model::Run& run, int status, const Respond& respond) {
+  const auto show = [&context, run, status, respond](const std::vector<engine::LiveRun>& live) {
+    auto attempts = context.reader().attempts(run.id);
+    if (!attempts) return respond(error_response(attempts.error()));
+    const auto definition = definition_of(context, run);
+    Response response =
+        json_response(status, shapes::run_in_full(run, *attempts, live.empty() ? nullptr : &live.front(),
+                                                  definition ? definition->steps.size() : 0));
+    if (status == 201) response.headers["Location"] = "/api/v1/runs/" + run.id;
+    respond(std::move(response));
+  };
+  if (model::is_terminal(run.state)) return show({});
+  context.send(engine::AskLive{{run.id}, {}}, respond, show);
+}
+
+/// A pipeline that is in no file and in no run is a slip of the pen, not an empty list.
+void respond_with_no_runs(Context& context, const std::string& pipeline, const Respond& respond) {
+  auto any = context.reader().runs({pipeline, std::nullopt, false}, 1, "");
+  if (!any) return respond(error_response(any.error()));
+  if (!any->items.empty()) return respond(json_response(200, shapes::list({}, std::nullopt)));
+  context.send(engine::AskPipelines{}, respond, [pipeline, respond](const std::vector<engine::PipelineView>& views) {
+    std::vector<std::string> names;
+    for (const auto& view : views) names.push_back(view.name);
+    if (std::find(names.begin(), names.end(), pipeline) != names.end()) {
+      return respond(json_response(200, shapes::list({}, std::nullopt)));
+    }
+    respond(problem_response(
+        parameter_problem("pipeline", "the name of a pipeline of this workspace", nearest(pipeline, names))));
+  });
+}
+
+/// The engine's `conflict` names the active run in its message.
+std::string first_uuid(std::string_view text) {
+  for (std::size_t at = 0; at + 36 <= text.size(); ++at) {
+    if (is_uuid(text.substr(at, 36))) return std::string(text.substr(at, 36));
+  }
+  return {};
+}
+
+void respond_with_start_error(Context& context, const std::string& pipeline, const Error& error,
+                              const Respond& respond) {
+  if (error.code == ErrorCode::conflict) {
+    Problem problem{409, "active-run", error.message, {}};
+    if (const std::string active = first_uuid(error.message); !active.empty())
+      problem.extensions["active_run"] = active;
+    return respond(problem_response(problem));
+  }
+  if (error.code != ErrorCode::not_found) return respond(error_response(error));
+  context.send(
+      engine::AskPipelines{}, respond, [pipeline, error, respond](const std::vector<engine::PipelineView>& views) {
+        std::vector<std::string> names;
+        for (const auto& view : views) names.push_back(view.name);
+        if (std::find(names.begin(), names.end(), pipeline) != names.end()) return respond(error_response(error));
+        respond(problem_response(
+            parameter_problem("pipeline", "the name of a pipeline of this workspace", nearest(pipeline, names))));
+      });
+}
+
+}  // namespace
+
+void list_runs(Context& context, const Call& call, const Respond& respond) {
+  QueryReader query(call.request, {"pipeline", "state", "limit", "cursor"});
+  store::RunFilter filter;
+  if (call.request.query.contains("pipeline")) filter.pipeline = query.name("pipeline");
+  filter.state = query.state();
+  const int limit = query.limit();
+  const std::string cursor = query.cursor();
+  if (query.problem()) return respond(problem_response(*query.problem()));
+  auto page = context.reader().runs(filter, limit, cursor);
+  if (!page) return respond(error_response(page.error()));
+  if (page->items.empty() && filter.pipeline && cursor.empty())
+    return respond_with_no_runs(context, *filter.pipeline, respond);
+  std::vector<std::string> open;
+  for (const model::Run& run : page->items) {
+    if (!model::is_terminal(run.state)) open.push_back(run.id);
+  }
+  const auto show = [&context, page = *std::move(page), respond](const std::vector<engine::LiveRun>& live) {
+    json::array items;
+    for (const model::Run& run : page.items) {
+      auto attempts = context.reader().attempts(run.id);
+      if (!attempts) return respond(error_response(attempts.error()));
+      const auto found =
+          std::find_if(live.begin(), live.end(), [&](const engine::LiveRun& each) { return each.run_id == run.id; });
+      items.push_back(shapes::run(run, *attempts, found == live.end() ? nullptr : &*found));
+    }
+    respond(json_response(200, shapes::list(std::move(items), page.next)));
+  };
+  if (open.empty()) return show({});
+  context.send(engine::AskLive{std::move(open), {}}, respond, show);
+}
+
+void show_run(Context& context, const Call& call, const Respond& respond) {
+  const QueryReader query(call.request, {});
+  if (query.problem()) return respond(problem_response(*query.problem()));
+  if (const auto run = context.find_run(call.captures[0], respond)) respond_with_run(context, *run, 200, respond);
+}
+
+void start_run(Context& context, const Call& call, const Respond& respond) {
+  const QueryReader query(call.request, {});
+  BodyReader body(call.request, {"pipeline", "params", "partition", "queue"});
+  if (query.problem()) return respond(problem_response(*query.problem()));
+  engine::StartRun command;
+  command.pipeline = body.required_name("pipeline");
+  command.params = body.object("params");
+  command.partition = body.text("partition", 200);
+  command.queue = body.flag("queue");
+  if (body.problem()) return respond(problem_response(*body.problem()));
+  auto key = idempotency_key(call.request);
+  if (!key) return respond(error_response(key.error()));
+  command.idempotency_key = *std::move(key);
+  const auto agent = call.request.headers.find("user-agent");
+  command.asked_by = agent != call.request.headers.end() && agent->second == "eider" ? "cli" : "api";
+  const std::string pipeline = command.pipeline;
+  context.send(std::move(command), respond, [&context, pipeline, respond](const Result<std::string>& id) {
+    if (!id) return respond_with_start_error(context, pipeline, id.error(), respond);
+    auto run = context.reader().run(*id);
+    if (!run) return respond(error_response(run.error()));
+    if (!*run) return respond(error_response({ErrorCode::io, "the run " + *id + " is not in the store"}));
+    respond_with_run(context, **run, 201, respond);
+  });
+}
+
+void cancel_run(Context& context, const Call& call, const Respond& respond) {
+  const QueryReader query(call.request, {});
+  const BodyReader body(call.request, {});
+  if (query.problem()) return respond(problem_response(*query.problem()));
+  if (body.problem()) return respond(problem_response(*body.problem()));
+  const auto run = context.find_run(call.captures[0], respond);
+  if (!run) return;
+  const auto agent = call.request.headers.find("user-agent");
+  const std::string asked_by = agent != call.request.headers.end() && agent->second == "eider" ? "cli" : "api";
+  context.send(engine::CancelRun{run->id, asked_by, {}}, respond,
+               [id = run->id, respond](const Result<model::RunState>& state) {
+                 if (!state) return respond(error_response(state.error()));
+                 respond(json_response(202, json::object{{"id", id}, {"state", model::to_text(*state)}}));
+               });
+}
+
+void show_log(Context& context, const Call& call, const Respond& respond) {
+  QueryReader query(call.request, {"attempt", "step", "follow", "after", "raw"});
+  LogRequest request;
+  if (const auto attempt = query.number("attempt", 1, 1'000'000)) request.attempt = static_cast<int>(*attempt);
+  request.step = query.name("step");
+  request.follow = query.flag("follow");
+  request.raw = query.flag("raw");
+  request.after_bytes = query.number("after", 0, std::int64_t(1) << 40).value_or(0);
+  if (query.problem()) return respond(problem_response(*query.problem()));
+  const auto run = context.find_run(call.captures[0], respond);
+  if (!run) return;
+  if (request.attempt && *request.attempt > run->attempt) {
+    return respond(problem_response(
+        parameter_problem("attempt", run->attempt == 0 ? "none: the run has not started yet"
+                                                       : fmt::format("a number from 1 to {}", run->attempt))));
+  }
+  if (const auto definition = request.step.empty() ? std::nullopt : definition_of(context, *run)) {
+    std::vector<std::string> steps;
+    for (const model::Step& step : definition->steps) steps.push_back(step.id);
+    if (std::find(steps.begin(), steps.end(), request.step) == steps.end()) {
+      return respond(problem_response(
+          parameter_problem("step", "the id of a step of " + run->pipeline, nearest(request.step, steps))));
+    }
+  }
+  request.run_id = run->id;
+  Response response;
+  response.content_type = request.raw ? "application/octet-stream" : "application/x-ndjson";
+  response.stream = std::make_shared<LogStream>(context.reader(), context.options().layout, std::move(request));
+  respond(std::move(response));
+}
+
+}  // namespace eider::api

@@ -1,0 +1,376 @@
+#include "api/service.h"
+
+#include <boost/json.hpp>
+
+#include "api/test_support.h"
+#include "base/clock.h"
+
+namespace eider::api {
+namespace {
+
+namespace json = boost::json;
+
+/// A loop that answers at once, as the test has told it to, and remembers what it was asked.
+class ScriptedLoop {
+ public:
+  ScriptedLoop() : inbox_([this] { work(); }) {}
+  engine::Inbox& inbox() { return inbox_; }
+
+  std::vector<engine::ScheduleView> schedules;
+  std::vector<engine::PipelineView> pipelines;
+  std::vector<engine::LiveRun> live;
+  engine::StatusView status;
+  Result<std::string> started = Error{ErrorCode::io, "the test has not said"};
+  Result<model::RunState> cancelled = model::RunState::running;
+  std::optional<engine::StartRun> start_asked;
+  std::optional<engine::PauseSchedule> pause_asked;
+  std::optional<engine::Stop> stop_asked;
+  std::optional<engine::TurnClock> clock_asked;
+
+ private:
+  void work() {
+    for (engine::Command& command : inbox_.take()) std::visit([this](auto& each) { answer(each); }, command);
+  }
+  void answer(engine::AskLive& ask) { ask.reply(live); }
+  void answer(engine::AskPools& ask) { ask.reply({{"heavy", 1, 1, 20, {kRunId}}}); }
+  void answer(engine::AskSchedules& ask) {
+    std::vector<engine::ScheduleView> found;
+    for (const auto& view : schedules) {
+      if (!ask.key || *ask.key == view.key) found.push_back(view);
+    }
+    ask.reply(found);
+  }
+  void answer(engine::AskPipelines& ask) { ask.reply(pipelines); }
+  void answer(engine::AskStatus& ask) { ask.reply(status); }
+  void answer(engine::StartRun& ask) {
+    start_asked = ask;
+    ask.reply(started);
+  }
+  void answer(engine::CancelRun& ask) { ask.reply(cancelled); }
+  void answer(engine::PauseSchedule& ask) {
+    pause_asked = ask;
+    for (auto& view : schedules) {
+      if (view.key != ask.key) continue;
+      view.paused = ask.paused;
+      return ask.reply({});
+    }
+    ask.reply(Error{ErrorCode::not_found, "there is no such schedule"});
+  }
+  void answer(engine::Reload& ask) { ask.reply(std::vector<std::string>{"pipelines/x.yaml:3: error"}); }
+  void answer(engine::Stop& ask) {
+    stop_asked = ask;
+    ask.reply({});
+  }
+  void answer(engine::TurnClock& ask) {
+    clock_asked = ask;
+    ask.reply(at("2026-03-29T01:00:30Z"));
+  }
+
+  engine::Inbox inbox_;
+};
+
+class ServiceTest : public testing::Test {
+ protected:
+  ServiceTest() {
+    engine::ScheduleView nightly;
+    nightly.key = "flights_daily/nightly";
+    nightly.pipeline = "flights_daily";
+    nightly.schedule.id = "nightly";
+    nightly.schedule.timing.cron = "30 2 * * *";
+    nightly.schedule.timing.timezone = "Europe/Brussels";
+    loop_.schedules = {nightly};
+    loop_.pipelines = {{"flights_daily", "pipelines/flights_daily.yaml", "", "hash", false, "", 0, 0}};
+    loop_.status.health = "ok";
+    options_.reader = &reader_;
+    options_.inbox = &loop_.inbox();
+    options_.clock = &clock_;
+  }
+  Response call(Request request) {
+    Service service(options_);
+    std::optional<Response> got;
+    int answers = 0;
+    service.handle(std::move(request), [&](Response response) {
+      got = std::move(response);
+      ++answers;
+    });
+    EXPECT_EQ(answers, 1);
+    return got.value_or(Response{});
+  }
+  Response get(const std::string& target) {
+    Request request;
+    EXPECT_TRUE(parse_target(target, request)) << target;
+    return call(std::move(request));
+  }
+  Response post(const std::string& path, const std::string& body, std::map<std::string, std::string> headers = {}) {
+    return call({"POST", path, {}, std::move(headers), body});
+  }
+  static json::value body(const Response& response) { return json::parse(response.body); }
+  static std::string text(const Response& response, const char* key) {
+    const json::value parsed = body(response);
+    const json::value* found = parsed.as_object().if_contains(key);
+    return found && found->is_string() ? std::string(found->get_string().c_str()) : "<no " + std::string(key) + ">";
+  }
+
+  FakeReader reader_;
+  ScriptedLoop loop_;
+  FakeClock clock_{at("2026-03-28T12:00:00Z")};
+  ServiceOptions options_;
+};
+
+TEST_F(ServiceTest, UnknownAddressesAndMethods) {
+  EXPECT_EQ(get("/").status, 404);
+  EXPECT_EQ(get("/api/v1/nothing").status, 404);
+  EXPECT_EQ(get("/api/v1/runs/x/y/z").status, 404);
+  EXPECT_EQ(get("/api/v1/%2e%2e/status").status, 400);
+  EXPECT_EQ(get("/api/v1/runs/../status").status, 400);
+  EXPECT_EQ(get("/api/v1/runs/a%00b").status, 400);
+  const Response wrong = call({"DELETE", "/api/v1/runs", {}, {}, ""});
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_EQ(wrong.headers.at("Allow"), "GET, HEAD, POST");
+  EXPECT_EQ(post("/api/v1/status", "").headers.at("Allow"), "GET, HEAD");
+  EXPECT_EQ(call({"HEAD", "/api/v1/status", {}, {}, ""}).status, 200);
+}
+
+TEST_F(ServiceTest, WrongParametersAreNamedWithWhatWasExpected) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"/api/v1/runs?limit=0", "limit"},
+      {"/api/v1/runs?limit=1001", "limit"},
+      {"/api/v1/runs?limit=1x", "limit"},
+      {"/api/v1/runs?limit=99999999999999999999", "limit"},
+      {"/api/v1/runs?state=runing", "state"},
+      {"/api/v1/runs?pipeline=..", "pipeline"},
+      {"/api/v1/runs?pipeline=", "pipeline"},
+      {"/api/v1/runs?cursor=", "cursor"},
+      {"/api/v1/runs?sate=failed", "sate"},
+      {"/api/v1/occurrences?decision=ran", "decision"},
+      {"/api/v1/occurrences?schedule=a/b/c", "schedule"},
+      {"/api/v1/occurrences?schedule=a/b&pipeline=c", "schedule"},
+      {"/api/v1/schedules/flights_daily/nightly/preview?from=yesterday", "from"},
+      {"/api/v1/schedules/flights_daily/nightly/preview?to=2020-01-01T00:00:00Z", "to"},
+      {"/api/v1/schedules/flights_daily/nightly/preview?count=0", "count"},
+      {"/api/v1/schedules//nightly", "pipeline"},
+      {"/api/v1/schedules/a%2Fb/nightly", "pipeline"},
+      {"/api/v1/status?verbose=1", "verbose"},
+      {"/api/v1/runs/abc", "id"},
+      {"/api/v1/runs/", "id"},
+      {"/api/v1/runs/ABCDEF", "id"},
+      {"/api/v1/runs/01890a5d/logs?attempt=0", "attempt"},
+  };
+  for (const auto& [target, parameter] : cases) {
+    const Response response = get(target);
+    EXPECT_EQ(response.status, 400) << target;
+    EXPECT_EQ(text(response, "parameter"), parameter) << target << " " << response.body;
+    EXPECT_NE(text(response, "expected"), "<no expected>") << target;
+  }
+  EXPECT_EQ(text(get("/api/v1/runs?state=runing"), "suggestion"), "running");
+  EXPECT_EQ(text(get("/api/v1/runs?sate=failed"), "suggestion"), "state");
+  EXPECT_EQ(get("/api/v1/schedules/" + std::string(300, 'a') + "/nightly").status, 400);
+}
+
+TEST_F(ServiceTest, UnknownNamesGetASuggestion) {
+  const Response runs = get("/api/v1/runs?pipeline=flight_daily");
+  EXPECT_EQ(runs.status, 400);
+  EXPECT_EQ(text(runs, "suggestion"), "flights_daily");
+  const Response schedule = get("/api/v1/schedules/flights_daily/nigthly");
+  EXPECT_EQ(schedule.status, 404);
+  EXPECT_EQ(text(schedule, "suggestion"), "flights_daily/nightly");
+  EXPECT_EQ(text(get("/api/v1/pipelines/flights_dayly"), "suggestion"), "flights_daily");
+  EXPECT_EQ(text(get("/api/v1/occurrences?schedule=flights_daily/nihgtly"), "suggestion"), "flights_daily/nightly");
+  EXPECT_EQ(get("/api/v1/occurrences?schedule=flights_daily/nightly").status, 200);
+}
+
+TEST_F(ServiceTest, HistoryOfARemovedPipelineIsReadable) {
+  model::Run old = a_run(kRunId, model::RunState::failed, 1);
+  old.pipeline = "gone";
+  reader_.put(old);
+  EXPECT_EQ(get("/api/v1/runs?pipeline=gone&state=queued").status, 200);
+  EXPECT_EQ(body(get("/api/v1/runs?pipeline=gone")).at("items").as_array().size(), 1u);
+}
+
+TEST_F(ServiceTest, RunsAreListedWithWhatTheyWaitFor) {
+  reader_.put(a_run(kRunId, model::RunState::queued, 0));
+  reader_.put(a_run(kOtherRunId, model::RunState::succeeded, 1));
+  loop_.live.emplace_back();
+  loop_.live[0].run_id = kRunId;
+  loop_.live[0].waiting_for = {{"worker", "", "all 16 are busy", at("2026-03-29T01:00:00Z")}};
+  const json::value page = body(get("/api/v1/runs?limit=1"));
+  EXPECT_EQ(page.at("next"), json::value("page2"));
+  EXPECT_EQ(page.at("items").at(0).at("waiting_for").at(0).at("kind"), json::value("worker"));
+  EXPECT_EQ(get("/api/v1/runs?cursor=forged").status, 400);
+}
+
+TEST_F(ServiceTest, ARunIsFoundByAUniquePrefix) {
+  reader_.put(a_run(kRunId, model::RunState::failed, 1));
+  EXPECT_EQ(text(get("/api/v1/runs/01890a5d"), "id"), kRunId);
+  EXPECT_EQ(get("/api/v1/runs/ffff0000").status, 404);
+  reader_.put(a_run(kOtherRunId, model::RunState::failed, 1));
+  const Response both = get("/api/v1/runs/0189");
+  EXPECT_EQ(both.status, 409);
+  EXPECT_NE(both.body.find(kRunId), std::string::npos);
+  EXPECT_NE(both.body.find(kOtherRunId), std::string::npos);
+  EXPECT_EQ(text(get(std::string("/api/v1/runs/") + kOtherRunId), "id"), kOtherRunId);
+}
+
+TEST_F(ServiceTest, StartingARun) {
+  reader_.put(a_run(kRunId, model::RunState::queued, 0));
+  loop_.started = std::string(kRunId);
+  const Response made = post("/api/v1/runs", R"({"pipeline":"flights_daily","params":{"day":3},"queue":true})",
+                             {{"idempotency-key", "abc"}});
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.headers.at("Location"), std::string("/api/v1/runs/") + kRunId);
+  ASSERT_TRUE(loop_.start_asked);
+  EXPECT_EQ(loop_.start_asked->params, R"({"day":3})");
+  EXPECT_EQ(loop_.start_asked->idempotency_key, "abc");
+  EXPECT_TRUE(loop_.start_asked->queue);
+  EXPECT_EQ(loop_.start_asked->asked_by, "api");
+  loop_.started = Error{ErrorCode::conflict, std::string("a run is active: ") + kOtherRunId + "; wait"};
+  const Response busy = post("/api/v1/runs", R"({"pipeline":"flights_daily"})");
+  EXPECT_EQ(busy.status, 409);
+  EXPECT_EQ(text(busy, "active_run"), kOtherRunId);
+  loop_.started = Error{ErrorCode::not_found, "there is no such pipeline"};
+  EXPECT_EQ(text(post("/api/v1/runs", R"({"pipeline":"flights_dail"})"), "suggestion"), "flights_daily");
+}
+
+TEST_F(ServiceTest, BodiesAreReadStrictly) {
+  std::string deep = R"({"pipeline":"p","params":)";
+  for (int i = 0; i < 40; ++i) deep += R"({"a":)";
+  deep += "1" + std::string(41, '}');
+  const std::pair<std::string, int> cases[] = {
+      {"", 400},
+      {"[]", 400},
+      {"{", 400},
+      {R"({"pipeline":"p"} x)", 400},
+      {R"({"pipeline":"p","pipeline":"q"})", 400},
+      {R"({"pipeline":"p","params":{"a":1,"a":2}})", 400},
+      {R"({"pipelines":"p"})", 400},
+      {R"({"pipeline":7})", 400},
+      {R"({"pipeline":"../etc"})", 400},
+      {R"({"pipeline":"a\u0000b"})", 400},
+      {R"({"pipeline":")" + std::string(300, 'a') + "\"}", 400},
+      {R"({"pipeline":"p","params":[1]})", 400},
+      {R"({"pipeline":"p","queue":"yes"})", 400},
+      {R"({"pipeline":"p","partition":"a\nb"})", 400},
+      {"{\"pipeline\":\"\xff\"}", 400},
+      {deep, 400},
+      {std::string(kBodyLimitBytes + 1, ' '), 413},
+  };
+  for (const auto& [sent, status] : cases) {
+    const Response response = post("/api/v1/runs", sent);
+    EXPECT_EQ(response.status, status) << sent.substr(0, 80) << response.body;
+    EXPECT_EQ(response.content_type, "application/problem+json");
+  }
+  EXPECT_FALSE(loop_.start_asked);
+  EXPECT_NE(post("/api/v1/runs", R"({"pipeline":"p","pipeline":"q"})").body.find("twice"), std::string::npos);
+  EXPECT_EQ(text(post("/api/v1/runs", R"({"pipelin":"p"})"), "suggestion"), "pipeline");
+  EXPECT_EQ(post("/api/v1/runs", R"({"pipeline":"p"})", {{"idempotency-key", "a b"}}).status, 400);
+  EXPECT_EQ(post("/api/v1/runs", R"({"pipeline":"p"})", {{"idempotency-key", std::string(201, 'a')}}).status, 400);
+}
+
+TEST_F(ServiceTest, CancelPauseResumeReloadStop) {
+  reader_.put(a_run(kRunId, model::RunState::running, 1));
+  const Response cancelled = post("/api/v1/runs/01890a5d/cancel", "");
+  EXPECT_EQ(cancelled.status, 202);
+  EXPECT_EQ(body(cancelled), json::parse(R"({"id":"01890a5d-ac96-774b-bcce-b302099a8057","state":"running"})"));
+  EXPECT_EQ(post("/api/v1/runs/01890a5d/cancel", R"({"why":"x"})").status, 400);
+  const Response paused = post("/api/v1/schedules/flights_daily/nightly/pause", R"({"note":"holidays"})");
+  EXPECT_EQ(paused.status, 200);
+  EXPECT_EQ(body(paused).at("paused"), json::value(true));
+  EXPECT_EQ(loop_.pause_asked->note, "holidays");
+  EXPECT_EQ(body(post("/api/v1/schedules/flights_daily/nightly/resume", "")).at("paused"), json::value(false));
+  EXPECT_EQ(post("/api/v1/schedules/flights_daily/nope/pause", "").status, 404);
+  EXPECT_EQ(body(post("/api/v1/reload", "")).at("diagnostics").as_array().size(), 1u);
+  EXPECT_EQ(post("/api/v1/stop", R"({"leave_running":true,"now":true})").status, 400);
+  EXPECT_EQ(post("/api/v1/stop", R"({"now":true})").status, 202);
+  EXPECT_TRUE(loop_.stop_asked && loop_.stop_asked->now && !loop_.stop_asked->leave_running);
+}
+
+TEST_F(ServiceTest, SchedulesPreviewTheSpringGap) {
+  const json::value shown = body(get("/api/v1/schedules/flights_daily/nightly"));
+  EXPECT_EQ(shown.at("upcoming").as_array().size(), 5u);
+  const json::value preview = body(get("/api/v1/schedules/flights_daily/nightly/preview?count=2"));
+  EXPECT_EQ(preview.at("items").at(0),
+            json::parse(R"({"scheduled_for":"2026-03-29T01:00:00Z","timezone":"Europe/Brussels",
+    "local":"2026-03-29T03:00:00+02:00","offset":"+02:00","shifted":true})"));
+  EXPECT_EQ(preview.at("items").at(1).at("scheduled_for"), json::value("2026-03-30T00:30:00Z"));
+  const json::value to =
+      body(get("/api/v1/schedules/flights_daily/nightly/preview?from=2026-03-28T12:00:00Z&to=2026-04-07T00:30:00Z"));
+  EXPECT_EQ(to.at("items").as_array().size(), 10u);
+}
+
+TEST_F(ServiceTest, SchedulesComeInPages) {
+  loop_.schedules.insert(loop_.schedules.begin(), loop_.schedules[0]);
+  loop_.schedules[0].key = "flights_daily/hourly";
+  const json::value first = body(get("/api/v1/schedules?limit=1"));
+  EXPECT_EQ(first.at("items").at(0).at("key"), json::value("flights_daily/hourly"));
+  EXPECT_EQ(first.at("next"), json::value("flights_daily/hourly"));
+  const json::value second = body(get("/api/v1/schedules?limit=1&cursor=flights_daily/hourly"));
+  EXPECT_EQ(second.at("items").at(0).at("key"), json::value("flights_daily/nightly"));
+  EXPECT_TRUE(second.at("next").is_null());
+}
+
+TEST_F(ServiceTest, HealthAndReadiness) {
+  EXPECT_EQ(body(get("/healthz")), json::parse(R"({"status":"ok"})"));
+  EXPECT_EQ(body(get("/readyz")), json::parse(R"({"status":"ready"})"));
+  loop_.status.health = "draining";
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_EQ(get("/readyz").status, 503);
+  loop_.status.health = "degraded";
+  loop_.status.health_detail = "the store is locked";
+  EXPECT_EQ(get("/healthz").status, 503);
+  EXPECT_EQ(body(get("/healthz")), json::parse(R"({"status":"degraded","detail":"the store is locked"})"));
+}
+
+TEST_F(ServiceTest, TheClockIsTurnedOnlyWhereThereIsATestClock) {
+  EXPECT_EQ(post("/api/v1/test/clock", R"({"advance":"30s"})").status, 404);
+  options_.test_clock = true;
+  EXPECT_EQ(body(post("/api/v1/test/clock", R"({"advance":"30s"})")), json::parse(R"({"now":"2026-03-29T01:00:30Z"})"));
+  EXPECT_EQ(loop_.clock_asked->advance, Micros(30'000'000));
+  EXPECT_EQ(post("/api/v1/test/clock", "{}").status, 400);
+  EXPECT_EQ(post("/api/v1/test/clock", R"({"advance":"-3s"})").status, 400);
+  EXPECT_EQ(post("/api/v1/test/clock", R"({"step_to":"2026-03-29T01:00:00Z","advance":"1s"})").status, 400);
+}
+
+TEST_F(ServiceTest, ALoopThatEndedIsSaidNotWaitedFor) {
+  loop_.inbox().close();
+  EXPECT_EQ(get("/api/v1/status").status, 503);
+  EXPECT_EQ(post("/api/v1/reload", "").status, 503);
+}
+
+TEST_F(ServiceTest, WithoutAServerReadingWorksAndWritingSaysNoServer) {
+  options_.inbox = nullptr;
+  options_.reader = nullptr;
+  workspace::Workspace files;
+  auto pipeline = std::make_shared<model::Pipeline>();
+  pipeline->name = "flights_daily";
+  pipeline->schedules.push_back(loop_.schedules[0].schedule);
+  files.usable = true;
+  files.pipelines["flights_daily"] = {pipeline, nullptr, "hash"};
+  files.settings.pools["heavy"] = {"heavy", 2};
+  options_.workspace = &files;
+  EXPECT_EQ(body(get("/api/v1/runs")), json::parse(R"({"items":[],"next":null})"));
+  const json::value schedule = body(get("/api/v1/schedules")).at("items").at(0);
+  EXPECT_EQ(schedule.at("key"), json::value("flights_daily/nightly"));
+  EXPECT_EQ(schedule.at("next"), json::value("2026-03-29T01:00:00Z"));
+  EXPECT_EQ(body(get("/api/v1/pools")).at("items").at(0).at("slots"), json::value(2));
+  EXPECT_EQ(body(get("/api/v1/status")).at("health"), json::value("stopped"));
+  EXPECT_EQ(get("/healthz").status, 503);
+  EXPECT_EQ(text(get("/api/v1/runs?pipeline=flight_daily"), "suggestion"), "flights_daily");
+  const Response refused = post("/api/v1/runs", R"({"pipeline":"flights_daily"})");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(text(refused, "type"), "urn:eider:problem:no-server");
+}
+
+TEST_F(ServiceTest, LogsOfARun) {
+  reader_.put(a_run(kRunId, model::RunState::failed, 1));
+  const Response log = get("/api/v1/runs/01890a5d/logs");
+  EXPECT_EQ(log.content_type, "application/x-ndjson");
+  ASSERT_TRUE(log.stream);
+  EXPECT_TRUE(log.stream->read()->done);
+  EXPECT_EQ(get("/api/v1/runs/01890a5d/logs?raw=true").content_type, "application/octet-stream");
+  EXPECT_EQ(get("/api/v1/runs/01890a5d/logs?attempt=2").status, 400);
+  EXPECT_EQ(get("/api/v1/runs/01890a5d/logs?after=-1").status, 400);
+  EXPECT_EQ(get("/api/v1/runs/01890a5d/logs?follow=maybe").status, 400);
+}
+
+}  // namespace
+}  // namespace eider::api

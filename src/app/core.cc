@@ -1,0 +1,175 @@
+#include "app/core.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "workspace/reload.h"
+
+namespace eider::app {
+namespace {
+
+constexpr Micros checkpoint_pause = std::chrono::milliseconds(50);  // between two checkpoints of a busy store
+
+std::string joined(const std::vector<workspace::Diagnostic>& diagnostics) {
+  std::string out;
+  for (const workspace::Diagnostic& diagnostic : diagnostics) out += (out.empty() ? "" : "\n") + workspace::format(diagnostic);
+  return out;
+}
+
+void say(const std::vector<workspace::Diagnostic>& diagnostics) {
+  for (const workspace::Diagnostic& diagnostic : diagnostics) {
+    log::write(diagnostic.severity == workspace::Severity::error ? log::Level::error : log::Level::warning, workspace::format(diagnostic));
+  }
+}
+
+}  // namespace
+
+std::string find_duckdb_library() {
+  std::error_code failed;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return {};
+  for (const char* place : {"duckdb/libduckdb.so", "../lib/eider/libduckdb.so"}) {
+    const auto path = program.parent_path() / place;
+    if (std::filesystem::exists(path, failed)) return std::filesystem::weakly_canonical(path, failed).string();
+  }
+  return {};
+}
+
+Core::Core(CoreOptions options)
+    : options_(std::move(options)), layout_{options_.workspace}, inbox_([this] { reactor_.wake(); }) {
+  if (options_.test_clock) test_clock_ = std::make_unique<FakeClock>(*options_.test_clock);
+  clock_ = test_clock_ ? static_cast<Clock*>(test_clock_.get()) : &system_clock_;
+}
+
+Result<std::unique_ptr<Core>> Core::open(CoreOptions options) {
+  std::unique_ptr<Core> core(new Core(std::move(options)));
+  if (auto built = core->build(); !built) return built.error();
+  return core;
+}
+
+Core::~Core() {
+  inbox_.close();
+  checkpointer_.request_stop();
+  turns_.fetch_add(1);
+  turns_.notify_all();
+}
+
+Result<void> Core::build() {
+  auto workspace = first_workspace();
+  if (!workspace) return workspace.error();
+  if (auto made = make_folders(layout_.state_folder()); !made) return made.error();
+  if (auto locked = take_server_lock(); !locked) return locked.error();
+  auto store = store::open_sqlite_store({layout_.state_db(), true});
+  if (!store) return store.error();
+  store_ = std::move(*store);
+  auto timer = engine::DeadlineTimer::open(reactor_);
+  if (!timer) return timer.error();
+  timer_ = std::move(*timer);
+
+  supervise::ProcessWorkersOptions workers;
+  workers.layout = layout_;
+  workers.duckdb_library = find_duckdb_library();
+  workers.max_workers = (*workspace)->settings.max_workers;
+  workers.log_limit_bytes = (*workspace)->settings.log_limit_bytes;
+  workers.warm_sql = std::any_of((*workspace)->pipelines.begin(), (*workspace)->pipelines.end(), [](const auto& named) {
+    const auto& steps = named.second.pipeline->steps;
+    return std::any_of(steps.begin(), steps.end(), [](const model::Step& step) { return step.kind == model::Step::Kind::sql; });
+  });
+  if (test_clock_) workers.clock_offset = [this] { return Micros(to_us(test_clock_->now()) - to_us(system_clock_.now())); };
+  auto opened = supervise::ProcessWorkers::open(reactor_, std::move(workers));
+  if (!opened) return opened.error();
+  workers_ = std::move(*opened);
+
+  loop_ = std::make_unique<engine::Loop>(
+      engine::LoopParts{*clock_, random_, *store_, *workers_, inbox_, [this](const auto* in_force) { return reread(in_force); },
+                        options_.observe, test_clock_.get()},
+      options_.loop);
+  if (auto booted = loop_->boot(*workspace); !booted) return booted.error();
+  start_checkpointer();
+  return {};
+}
+
+/// One server a workspace: an OS lock that no child inherits. The file names its holder.
+Result<void> Core::take_server_lock() {
+  server_lock_ = UniqueFd(::open(layout_.server_lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!server_lock_) return io_error(layout_.server_lock(), errno);
+  if (::flock(server_lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return io_error("flock " + layout_.server_lock(), errno);
+    const auto holder = read_file(layout_.server_lock(), 64);
+    return Error{ErrorCode::conflict, fmt::format("a server runs on this workspace already (process {}); `eider status` shows it, `eider stop` ends it",
+                                                  holder && !holder->empty() ? holder->substr(0, holder->find('\n')) : "unknown")};
+  }
+  if (::ftruncate(server_lock_.get(), 0) != 0) return io_error(layout_.server_lock(), errno);
+  return write_all(server_lock_.get(), fmt::format("{}\n", ::getpid()));
+}
+
+Result<std::shared_ptr<const workspace::Workspace>> Core::first_workspace() {
+  auto loaded = workspace::load_workspace(options_.workspace);
+  if (!loaded) return loaded.error();
+  if (!loaded->usable) return Error{ErrorCode::invalid, joined(loaded->diagnostics)};
+  say(loaded->diagnostics);
+  return std::shared_ptr<const workspace::Workspace>(std::make_shared<workspace::Workspace>(std::move(*loaded)));
+}
+
+Result<std::shared_ptr<const workspace::Workspace>> Core::reread(const workspace::Workspace* in_force) {
+  auto fresh = workspace::load_workspace(options_.workspace);
+  if (!fresh) return fresh.error();
+  workspace::Reloaded merged = workspace::merge(*in_force, std::move(*fresh));
+  say(merged.news);
+  log::info(fmt::format("reloaded: {} added, {} changed, {} removed, {} kept at their last good version", merged.added.size(),
+                        merged.changed.size(), merged.removed.size(), merged.kept.size()));
+  return std::shared_ptr<const workspace::Workspace>(std::make_shared<workspace::Workspace>(std::move(merged.workspace)));
+}
+
+/// Copies committed pages into the main file beside the writer. It looks after turns of the loop only: an idle server
+/// wakes nobody.
+void Core::start_checkpointer() {
+  checkpointer_ = std::jthread([this](const std::stop_token& stopped) {
+    std::uint64_t seen = 0;
+    while (!stopped.stop_requested()) {
+      turns_.wait(seen);
+      seen = turns_.load();
+      if (stopped.stop_requested()) return;
+      auto remainder = store_->checkpoint_aside();
+      if (!remainder) {
+        log::warning("checkpoint: " + remainder.error().message);
+      } else if (*remainder && !finish_checkpoint_.exchange(true)) {
+        reactor_.wake();
+      }
+      std::this_thread::sleep_for(checkpoint_pause);
+    }
+  });
+}
+
+void Core::run(const std::function<void()>& after_turn) {
+  while (!stop_at_once_) {
+    const engine::Loop::Next next = loop_->turn();
+    turns_.fetch_add(1);
+    turns_.notify_one();
+    if (after_turn) after_turn();
+    if (next.ended) break;
+    if (finish_checkpoint_.exchange(false)) {
+      if (auto done = store_->finish_checkpoint(); !done) log::warning("checkpoint: " + done.error().message);
+    }
+    if (stop_at_once_) break;
+    if (next.wake_at && *next.wake_at <= clock_->now() && !next.retry_in) {
+      reactor_.poll();
+      continue;
+    }
+    // A test clock stands still: what turns it wakes the reactor.
+    timer_->arm(test_clock_ ? std::nullopt : next.wake_at);
+    std::optional<Reactor::TimerId> retry;
+    if (next.retry_in) retry = reactor_.call_after(*next.retry_in, [] {});
+    reactor_.run_once();
+    if (retry) reactor_.cancel_timer(*retry);
+  }
+  workers_->close(true);
+}
+
+}  // namespace eider::app

@@ -1,0 +1,36 @@
+// What `eider serve` shows: one line an event, for people or as NDJSON. Made from committed changes only.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+#include "model/change.h"
+
+namespace eider::app {
+
+/// One thread. Remembers the pipeline of open runs, to name it when they end.
+class EventLines {
+ public:
+  EventLines(const Clock& clock, bool json, bool colour) : clock_(clock), json_(json), colour_(colour) {}
+
+  /// Writes the lines of one committed set to standard output. A reader that is gone (EPIPE) or slow loses lines, the
+  /// server loses nothing: it never waits here.
+  void show(const model::ChangeSet& changes);
+  void say(const std::string& event, const std::string& text);
+
+ private:
+  void line(const char* colour, const std::string& event, const std::string& pipeline, const std::string& run_id, const std::string& text);
+  void show_one(const model::Change& change);
+
+  const Clock& clock_;
+  const bool json_;
+  const bool colour_;
+  struct Known {
+    std::string pipeline;
+    Instant claimed_at{};
+  };
+  std::map<std::string, Known> runs_;
+};
+
+}  // namespace eider::app

@@ -1,0 +1,87 @@
+#include "base/ids.h"
+
+#include <algorithm>
+#include <array>
+#include <sodium.h>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace eider {
+namespace {
+
+using Bytes16 = std::array<unsigned char, 16>;
+
+std::string uuid_text(const Bytes16& b, unsigned version) {
+  Bytes16 c = b;
+  c[6] = static_cast<unsigned char>((c[6] & 0x0f) | (version << 4));
+  c[8] = static_cast<unsigned char>((c[8] & 0x3f) | 0x80);
+  std::string out;
+  out.reserve(36);
+  static constexpr char hex[] = "0123456789abcdef";
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out.push_back('-');
+    out.push_back(hex[c[i] >> 4]);
+    out.push_back(hex[c[i] & 0x0f]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string IdMaker::make(Instant now) {
+  const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_us(now) / 1000));
+  if (ms > last_ms_) {
+    last_ms_ = ms;
+    counter_ = random_.next() & ((std::uint64_t{1} << 41) - 1);
+  } else if (++counter_ >= (std::uint64_t{1} << 42)) {
+    ++last_ms_;
+    counter_ = 0;
+  }
+  const std::uint64_t tail = random_.next();
+  Bytes16 b{};
+  for (std::size_t i = 0; i < 6; ++i) b[i] = static_cast<unsigned char>(last_ms_ >> (40 - 8 * i));
+  // 12 bits after the version, then 30 bits after the variant, then 32 random bits.
+  b[6] = static_cast<unsigned char>((counter_ >> 38) & 0x0f);
+  b[7] = static_cast<unsigned char>((counter_ >> 30) & 0xff);
+  b[8] = static_cast<unsigned char>((counter_ >> 24) & 0x3f);
+  b[9] = static_cast<unsigned char>(counter_ >> 16);
+  b[10] = static_cast<unsigned char>(counter_ >> 8);
+  b[11] = static_cast<unsigned char>(counter_);
+  for (std::size_t i = 0; i < 4; ++i) b[12 + i] = static_cast<unsigned char>(tail >> (8 * i));
+  return uuid_text(b, 7);
+}
+
+std::string derived_id(std::initializer_list<std::string_view> parts) {
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, nullptr, 0, 16);
+  for (const std::string_view part : parts) {
+    const std::string length = fmt::format("{}:", part.size());
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(length.data()), length.size());
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(part.data()), part.size());
+  }
+  Bytes16 b{};
+  crypto_generichash_final(&state, b.data(), b.size());
+  return uuid_text(b, 8);
+}
+
+std::string content_hash(std::string_view text) {
+  Bytes16 b{};
+  crypto_generichash(b.data(), b.size(), reinterpret_cast<const unsigned char*>(text.data()), text.size(), nullptr, 0);
+  std::string out;
+  for (const unsigned char byte : b) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+bool is_uuid(std::string_view text) {
+  if (text.size() != 36) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    const char c = text[i];
+    if (dash ? c != '-' : !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return false;
+  }
+  return true;
+}
+
+}  // namespace eider

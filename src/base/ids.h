@@ -1,0 +1,34 @@
+// Identities: UUIDv7 for what is made (runs), hashes for what follows from its parts (occurrences, deliveries,
+// definitions).
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "base/random.h"
+#include "base/time.h"
+
+namespace eider {
+
+/// Makes UUIDv7 (RFC 9562) that grow strictly within one maker, so that ids sort by creation even when the clock
+/// stands still or is set back. One thread.
+class IdMaker {
+ public:
+  explicit IdMaker(Random& random) : random_(random) {}
+  std::string make(Instant now);
+
+ private:
+  Random& random_;
+  std::uint64_t last_ms_ = 0;
+  std::uint64_t counter_ = 0;  // 42 bits: seeded at random in each new millisecond, then counted up
+};
+
+/// A UUID (version 8) from BLAKE2b of the parts, each length-prefixed, so that ("ab","c") and ("a","bc") differ.
+std::string derived_id(std::initializer_list<std::string_view> parts);
+/// BLAKE2b-128 of the text as 32 hex digits.
+std::string content_hash(std::string_view text);
+/// True for the canonical lower-case form of any UUID; checked before an id becomes part of a path.
+bool is_uuid(std::string_view text);
+
+}  // namespace eider

@@ -1,0 +1,123 @@
+// Verbs on the workspace's files alone.
+#include <filesystem>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "cli/session.h"
+#include "cli/text.h"
+#include "workspace/keys.h"
+#include "workspace/load.h"
+#include "workspace/scaffold.h"
+
+namespace eider::cli {
+namespace {
+
+namespace json = boost::json;
+using workspace::Diagnostic;
+using workspace::Severity;
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// format_with_source() with colours: the severity, the caret.
+std::string painted(const Diagnostic& diagnostic, const Stream& stream) {
+  const bool wrong = diagnostic.severity == Severity::error;
+  const Colour colour = wrong ? Colour::red : Colour::yellow;
+  std::string text = safe_lines(workspace::format_with_source(diagnostic));
+  if (!stream.colour()) return text;
+  const std::string severity = wrong ? ": error: " : ": warning: ";
+  if (text.ends_with('^')) text.replace(text.size() - 1, 1, stream.paint(colour, "^"));
+  if (const auto at = text.find(severity); at != std::string::npos) {
+    text.replace(at, severity.size(), ": " + stream.paint(colour, severity.substr(2, severity.size() - 4)) + ": ");
+    text = stream.paint(Colour::bold, text.substr(0, at)) + text.substr(at);
+  }
+  return text;
+}
+
+json::object shape_of(const Diagnostic& diagnostic) {
+  const auto or_null = [](const std::string& text) { return text.empty() ? json::value(nullptr) : json::value(text); };
+  return {{"file", diagnostic.file},
+          {"line", diagnostic.line == 0 ? json::value(nullptr) : json::value(diagnostic.line)},
+          {"column", diagnostic.column == 0 ? json::value(nullptr) : json::value(diagnostic.column)},
+          {"severity", workspace::to_text(diagnostic.severity)},
+          {"key", or_null(diagnostic.key)},
+          {"message", diagnostic.message},
+          {"suggestion", or_null(diagnostic.suggestion)},
+          {"source", or_null(diagnostic.source_line)}};
+}
+
+struct Counts {
+  std::size_t errors = 0;
+  std::size_t warnings = 0;
+  std::size_t schedules = 0;
+};
+
+Counts count(const workspace::Workspace& loaded) {
+  Counts counts;
+  for (const Diagnostic& diagnostic : loaded.diagnostics) {
+    ++(diagnostic.severity == Severity::error ? counts.errors : counts.warnings);
+  }
+  for (const auto& [name, pipeline] : loaded.pipelines) counts.schedules += pipeline.pipeline->schedules.size();
+  return counts;
+}
+
+}  // namespace
+
+int init(Session& session) {
+  const std::string& asked = session.options.target.empty() ? "." : session.options.target;
+  const auto root = (std::filesystem::path(session.around.folder) / asked).lexically_normal();
+  auto written = workspace::write_scaffold(root.string());
+  if (!written) return session.fail(written.error());
+  for (const std::string& file : *written) {
+    session.out().line("made " + safe((std::filesystem::path(asked) / file).lexically_normal().string()));
+  }
+  const std::string there = asked == "." ? "" : fmt::format("cd {} && ", safe(asked));
+  session.note(fmt::format("next: `{}eider serve` runs its schedules, `eider run hello` runs its pipeline once", there));
+  return exit_done;
+}
+
+int validate(Session& session) {
+  auto loaded = workspace::load_workspace(session.workspace);
+  if (!loaded) return session.fail(loaded.error());
+  const Counts counts = count(*loaded);
+  const bool good = loaded->usable && counts.errors == 0;
+  if (session.options.json) {
+    json::array diagnostics;
+    for (const Diagnostic& diagnostic : loaded->diagnostics) diagnostics.push_back(shape_of(diagnostic));
+    session.print_json(json::serialize(json::object{{"ok", good},
+                                                    {"pipelines", loaded->pipelines.size()},
+                                                    {"schedules", counts.schedules},
+                                                    {"broken_files", loaded->broken.size()},
+                                                    {"diagnostics", std::move(diagnostics)}}));
+    return good ? exit_done : exit_wrong;
+  }
+  for (const Diagnostic& diagnostic : loaded->diagnostics) session.out().line(painted(diagnostic, session.out()));
+  std::string sum;
+  if (!loaded->usable) {
+    sum = "eider.yaml is wrong: nothing of this workspace can be used";
+  } else {
+    sum = fmt::format("{} and {} are good", counted(loaded->pipelines.size(), "pipeline"),
+                      counted(counts.schedules, "schedule"));
+    if (!loaded->broken.empty()) sum += fmt::format("; {} not loaded", counted(loaded->broken.size(), "file"));
+  }
+  if (counts.errors > 0) sum += fmt::format("; {}", counted(counts.errors, "error"));
+  if (counts.warnings > 0) sum += fmt::format("; {}", counted(counts.warnings, "warning"));
+  session.out().line(session.out().paint(!good ? Colour::red : counts.warnings > 0 ? Colour::yellow : Colour::green, sum));
+  return good ? exit_done : exit_wrong;
+}
+
+int schema(Session& session) {
+  const auto of = session.options.target == "workspace" ? workspace::SchemaOf::workspace : workspace::SchemaOf::pipeline;
+  session.out().print(workspace::schema_json(of));
+  return exit_done;
+}
+
+int version(Session& session) {
+  if (session.options.json) return session.print_json(json::serialize(json::object{{"version", session.hooks.version}}));
+  session.out().line("eider " + session.hooks.version);
+  return exit_done;
+}
+
+}  // namespace eider::cli

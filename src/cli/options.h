@@ -1,0 +1,58 @@
+// What a person typed, as one flat value. Texts are checked where they are used: most by the API, which has the same
+// rules for everybody.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace eider::cli {
+
+enum class Verb {
+  init,
+  validate,
+  schema,
+  run,
+  serve,
+  stop,
+  status,
+  schedule_list,
+  schedule_describe,
+  schedule_preview,
+  schedule_pause,
+  schedule_resume,
+  occurrences,
+  runs_list,
+  runs_show,
+  logs,
+  cancel,
+  pools,
+  reload,
+  completion,
+  version,
+  worker,    ///< hidden: a process of the server's
+  complete,  ///< hidden: what the completion scripts call
+};
+
+struct Options {
+  Verb verb = Verb::version;
+  std::string workspace;  ///< --workspace; empty: EIDER_WORKSPACE, or the nearest folder upwards
+  std::string color = "auto";
+  bool json = false;
+
+  std::string target;  ///< the argument that has no name: a pipeline, a schedule, a run's id, a folder, a shell
+
+  std::string pipeline, state, decision, limit, cursor;                     // lists
+  std::string params, partition, idempotency_key;                           // run
+  std::vector<std::string> pairs;                                           // run -p k=v
+  bool queue = false, detach = false;                                       // run
+  bool leave_running = false, now = false;                                  // stop
+  std::string note;                                                         // schedule pause
+  std::string cron, timezone, from, to, count;                              // schedule preview
+  bool follow = false, raw = false;                                         // logs
+  std::string attempt, step;                                                // logs
+  std::string test_clock;                                                   // serve
+  std::vector<std::string> words;                                           // __complete: the line so far
+};
+
+}  // namespace eider::cli

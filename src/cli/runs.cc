@@ -1,0 +1,173 @@
+// Verbs about runs: what there is, one in full, and ending it.
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "cli/fields.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "cli/views.h"
+
+namespace eider::cli {
+namespace {
+
+namespace json = boost::json;
+
+std::string why(const json::value& run, Instant now) {
+  if (const std::string error = text_of(run, "error"); !error.empty()) return first_line(error);
+  if (text_of(run, "state") == "queued") {
+    if (const std::string waiting = waiting_text(run); !waiting.empty()) return "waits for " + waiting;
+    if (const auto at = time_of(run, "not_before"); at && *at > now) return "tried again " + relative(*at, now);
+  }
+  if (text_of(run, "state") == "cancelled") return text_of(run, "reason_text");
+  if (field(run, "cancel_asked_at").is_string()) return "is being cancelled";
+  return {};
+}
+
+int show_list(Session& session, const json::value& body) {
+  const json::array& items = list_of(body, "items");
+  std::vector<std::string> ids;
+  for (const json::value& run : items) ids.push_back(text_of(run, "id"));
+  if (session.out().terminal()) ids = short_ids(ids);
+  Table table({"RUN", "PIPELINE", "STATE", "CAUSE", "CREATED", "TOOK", "WHY"});
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const json::value& run = items[i];
+    const std::string state = text_of(run, "state");
+    const auto created = time_of(run, "created_at");
+    const auto attempt = number_of(run, "attempt").value_or(0);
+    table.row({ids[i],
+               text_of(run, "pipeline"),
+               {state + (attempt > 1 ? fmt::format(" ({})", attempt) : ""), colour_of(state)},
+               cause_of(run),
+               created ? relative(*created, session.now()) : "",
+               run_took(run, session.now()),
+               why(run, session.now())});
+  }
+  if (table.empty()) {
+    session.note("no runs");
+    return exit_done;
+  }
+  table.print(session.out());
+  if (const std::string more = next_page(body); !more.empty()) session.note(more);
+  return exit_done;
+}
+
+void add_time(Facts& facts, const json::value& run, const char* title, const char* name, Instant now) {
+  if (const auto at = time_of(run, name)) facts.add(title, with_relative(*at, now));
+}
+
+Facts facts_of(const json::value& run, Instant now) {
+  Facts facts;
+  const std::string state = text_of(run, "state");
+  facts.add("run", text_of(run, "id"));
+  facts.add("pipeline", text_of(run, "pipeline"));
+  std::string state_text = state;
+  if (const auto done = ratio_of(run, "progress")) state_text += fmt::format(", {:.0f} %", *done * 100);
+  if (flag_of(run, "adopted")) state_text += ", taken over from an earlier server";
+  facts.add("state", state_text, colour_of(state));
+  facts.add("cause", cause_of(run));
+  facts.add("reason", text_of(run, "reason_text"));
+  facts.add("waits for", waiting_text(run));
+  add_time(facts, run, "due", "scheduled_for", now);
+  facts.add("partition", text_of(run, "partition"));
+  if (field(run, "params").is_object()) facts.add("params", json::serialize(field(run, "params")));
+  if (number_of(run, "priority").value_or(0) != 0) facts.add("priority", text_of(run, "priority"));
+  add_time(facts, run, "created", "created_at", now);
+  add_time(facts, run, "not before", "not_before", now);
+  add_time(facts, run, "started", "started_at", now);
+  add_time(facts, run, "cancel asked", "cancel_asked_at", now);
+  add_time(facts, run, "finished", "finished_at", now);
+  facts.add("took", run_took(run, now));
+  facts.add("definition", text_of(run, "definition"));
+  facts.add("error", text_of(run, "error"), Colour::red);
+  return facts;
+}
+
+/// How an attempt or a step ended, beyond its outcome.
+std::string ending(const json::value& part) {
+  std::string out;
+  const auto add = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  if (const auto code = number_of(part, "exit_code"); code && *code != 0) add(fmt::format("exit code {}", *code));
+  if (const auto signal = number_of(part, "signal")) add(fmt::format("signal {}", *signal));
+  if (const std::string error = first_line(text_of(part, "error")); !error.empty()) add(error);
+  return out;
+}
+
+std::string span(const json::value& part, Instant now) {
+  const auto started = time_of(part, "started_at");
+  if (!started) return {};
+  return took(time_of(part, "finished_at").value_or(now) - *started);
+}
+
+std::string memory(const json::value& part) {
+  const auto peak = number_of(part, "peak_memory_bytes");
+  return peak ? bytes(*peak) : std::string();
+}
+
+int show_run(Session& session, const json::value& run) {
+  const Instant now = session.now();
+  facts_of(run, now).print(session.out());
+  Table steps({"STEP", "STATE", "TOOK", "ROWS", "MEMORY", "HOW"});
+  for (const json::value& step : list_of(run, "steps")) {
+    std::string state = text_of(step, "outcome");
+    if (state.empty()) {
+      const auto done = ratio_of(step, "progress");
+      state = done ? fmt::format("running {:.0f} %", *done * 100) : "running";
+    }
+    const Colour colour = colour_of(state.substr(0, state.find(' ')));
+    steps.row({text_of(step, "step"), {state, colour}, span(step, now), text_of(step, "rows"), memory(step), ending(step)});
+  }
+  Table attempts({"ATTEMPT", "OUTCOME", "STARTED", "TOOK", "WORKER", "MEMORY", "HOW"});
+  for (const json::value& attempt : list_of(run, "attempts")) {
+    const std::string outcome = field(attempt, "outcome").is_string() ? text_of(attempt, "outcome") : "running";
+    const auto started = time_of(attempt, "started_at");
+    attempts.row({text_of(attempt, "number"),
+                  {outcome, colour_of(outcome)},
+                  started ? format_rfc3339(*started) : "",
+                  span(attempt, now),
+                  text_of(attempt, "worker_pid"),
+                  memory(attempt),
+                  ending(attempt)});
+  }
+  for (const Table* table : {&steps, &attempts}) {
+    if (table->empty()) continue;
+    session.out().line("");
+    table->print(session.out());
+  }
+  return exit_done;
+}
+
+int show_cancelled(Session& session, const json::value& body) {
+  const std::string id = safe(text_of(body, "id"));
+  if (text_of(body, "state") == "cancelled") {
+    session.out().line(fmt::format("{} is cancelled", id));
+  } else {
+    session.out().line(fmt::format("{} is asked to end; `eider runs show {}` shows when it has", id, id));
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+int runs_list(Session& session) {
+  const Options& options = session.options;
+  return ask_and_show(session,
+                      get("/api/v1/runs", {{"pipeline", options.pipeline},
+                                           {"state", options.state},
+                                           {"limit", options.limit},
+                                           {"cursor", options.cursor}}),
+                      Backend::Mode::server_or_files, show_list);
+}
+
+int runs_show(Session& session) {
+  return ask_and_show(session, get("/api/v1/runs/" + api::encode_segment(session.options.target)),
+                      Backend::Mode::server_or_files, show_run);
+}
+
+int cancel(Session& session) {
+  return ask_and_show(
+      session, post("/api/v1/runs/" + api::encode_segment(session.options.target) + "/cancel", json::object{}),
+      Backend::Mode::server_only, show_cancelled);
+}
+
+}  // namespace eider::cli

@@ -1,0 +1,232 @@
+// Verbs about schedules and what was decided for them.
+#include <charconv>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "api/shapes.h"
+#include "api/upcoming.h"
+#include "cli/fields.h"
+#include "cli/session.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "cli/views.h"
+#include "model/pipeline.h"
+#include "workspace/words.h"
+
+namespace eider::cli {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int kMostPreviewed = 1000;
+constexpr int kPreviewDefault = 10;
+
+/// `flights_daily/nightly` as a path of the API.
+Result<std::string> schedule_path(const std::string& key) {
+  const auto slash = key.find('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == key.size() || key.find('/', slash + 1) != std::string::npos) {
+    return Error{ErrorCode::invalid,
+                 fmt::format("`{}` names no schedule: expected pipeline/id, such as flights_daily/nightly\n"
+                             "`eider schedule list` shows them",
+                             workspace::shown(key))};
+  }
+  return "/api/v1/schedules/" + api::encode_segment(key.substr(0, slash)) + "/" + api::encode_segment(key.substr(slash + 1));
+}
+
+int show_schedules(Session& session, const json::value& body) {
+  Table table({"SCHEDULE", "RULE", "ZONE", "NEXT", "LAST", "DECISION", "NOTE"});
+  for (const json::value& each : list_of(body, "items")) {
+    const auto next = time_of(each, "next");
+    const auto last = time_of(each, "last");
+    const std::string decision = text_of(each, "last_decision");
+    const Cell when = flag_of(each, "paused") ? Cell("paused", Colour::yellow)
+                                              : Cell(next ? relative(*next, session.now()) : "never");
+    table.row({text_of(each, "key"),
+               text_of(each, "rule"),
+               text_of(each, "timezone"),
+               when,
+               last ? relative(*last, session.now()) : "",
+               {decision, colour_of(decision)},
+               text_of(each, "note")});
+  }
+  if (table.empty()) {
+    session.note("no schedules");
+    return exit_done;
+  }
+  table.print(session.out());
+  if (const std::string more = next_page(body); !more.empty()) session.note(more);
+  return exit_done;
+}
+
+/// A list of instants: what preview and describe print.
+Table instants(const json::array& items) {
+  Table table({"DUE (UTC)", "LOCAL", "ZONE", ""});
+  for (const json::value& each : items) {
+    table.row({text_of(each, "scheduled_for"),
+               text_of(each, "local"),
+               text_of(each, "timezone"),
+               {flag_of(each, "shifted") ? "moved by a clock change" : "", Colour::yellow}});
+  }
+  return table;
+}
+
+int show_preview(Session& session, const json::value& body) {
+  const Table table = instants(list_of(body, "items"));
+  if (table.empty()) {
+    session.note("it does not fire in that time");
+  } else {
+    table.print(session.out());
+  }
+  return exit_done;
+}
+
+int show_schedule(Session& session, const json::value& body) {
+  const Instant now = session.now();
+  const bool paused = flag_of(body, "paused");
+  Facts facts;
+  facts.add("schedule", text_of(body, "key"));
+  facts.add("rule", text_of(body, "rule"));
+  facts.add("in words", text_of(body, "description"));
+  facts.add("timezone", text_of(body, "timezone"));
+  facts.add("state", paused ? "paused" : "active", paused ? Colour::yellow : Colour::green);
+  facts.add("note", text_of(body, "note"));
+  facts.add("overlap", text_of(body, "overlap"));
+  facts.add("misfire", fmt::format("{}, later than {} is late", text_of(body, "misfire"), text_of(body, "grace")));
+  if (text_of(body, "misfire") == "all") {
+    facts.add("catch-up", fmt::format("at most {}, within {}", text_of(body, "max_catchup"), text_of(body, "catchup_window")));
+  }
+  if (text_of(body, "overlap") == "queue") facts.add("queue limit", text_of(body, "queue_limit"));
+  if (const auto next = time_of(body, "next")) facts.add("next", with_relative(*next, now));
+  if (const auto last = time_of(body, "last")) {
+    const std::string run = text_of(body, "last_run_id");
+    facts.add("last", fmt::format("{}: {}{}", with_relative(*last, now), text_of(body, "last_decision"),
+                                  run.empty() ? "" : " " + run));
+  }
+  facts.print(session.out());
+  if (const Table table = instants(list_of(body, "upcoming")); !table.empty() && !paused) {
+    session.out().line("");
+    table.print(session.out());
+  }
+  return exit_done;
+}
+
+int show_occurrences(Session& session, const json::value& body) {
+  Table table({"SCHEDULE", "DUE", "DECISION", "RUN", "WHY"});
+  for (const json::value& each : list_of(body, "items")) {
+    const std::string decision = text_of(each, "decision");
+    const auto count = number_of(each, "count").value_or(1);
+    std::string due = text_of(each, "local");
+    if (count > 1) due += fmt::format(" (+{})", count - 1);
+    const std::string run = text_of(each, "run_id");
+    table.row({text_of(each, "schedule"),
+               due,
+               {decision, colour_of(decision)},
+               session.out().terminal() ? run.substr(0, 13) : run,
+               text_of(each, "reason_text")});
+  }
+  if (table.empty()) {
+    session.note("nothing has been decided yet");
+    return exit_done;
+  }
+  table.print(session.out());
+  if (const std::string more = next_page(body); !more.empty()) session.note(more);
+  return exit_done;
+}
+
+Result<std::optional<Instant>> time_option(const char* name, const std::string& text) {
+  if (text.empty()) return std::optional<Instant>();
+  auto at = parse_rfc3339(text);
+  if (!at) return Error{ErrorCode::invalid, fmt::format("{}: {}", name, at.error().message)};
+  return std::optional(*at);
+}
+
+/// The rules of the API's preview: the same parameters, the same defaults.
+Result<json::array> preview_cron(const Options& options, Instant now) {
+  auto from = time_option("--from", options.from);
+  if (!from) return from.error();
+  auto to = time_option("--to", options.to);
+  if (!to) return to.error();
+  const Instant after = from->value_or(now);
+  if (*to && **to < after) return Error{ErrorCode::invalid, "--to: expected a time that is not before --from"};
+  int count = *to ? kMostPreviewed : kPreviewDefault;
+  if (!options.count.empty()) {
+    const char* const end = options.count.data() + options.count.size();
+    const auto [stopped, failed] = std::from_chars(options.count.data(), end, count);
+    if (failed != std::errc() || stopped != end || count < 1 || count > kMostPreviewed) {
+      return Error{ErrorCode::invalid, fmt::format("--count: expected a whole number from 1 to {}", kMostPreviewed)};
+    }
+  }
+  model::Timing timing;
+  timing.cron = options.cron;
+  if (!options.timezone.empty()) timing.timezone = options.timezone;
+  return api::upcoming(timing, after, *to, count);
+}
+
+int set_paused(Session& session, const char* how, const json::value& body) {
+  auto path = schedule_path(session.options.target);
+  if (!path) return session.fail(path.error());
+  return ask_and_show(session, post(*path + how, body), Backend::Mode::server_only,
+                      [](Session& in, const json::value& schedule) {
+                        const bool paused = flag_of(schedule, "paused");
+                        const auto next = time_of(schedule, "next");
+                        std::string said = safe(text_of(schedule, "key")) + (paused ? " is paused" : " is active");
+                        if (!paused && next) said += ", next " + relative(*next, in.now());
+                        in.out().line(said);
+                        return exit_done;
+                      });
+}
+
+}  // namespace
+
+int schedule_list(Session& session) {
+  const Options& options = session.options;
+  return ask_and_show(
+      session,
+      get("/api/v1/schedules", {{"pipeline", options.pipeline}, {"limit", options.limit}, {"cursor", options.cursor}}),
+      Backend::Mode::server_or_files, show_schedules);
+}
+
+int schedule_describe(Session& session) {
+  auto path = schedule_path(session.options.target);
+  if (!path) return session.fail(path.error());
+  return ask_and_show(session, get(*path), Backend::Mode::server_or_files, show_schedule);
+}
+
+int schedule_preview(Session& session) {
+  const Options& options = session.options;
+  if (options.cron.empty()) {
+    if (options.target.empty()) {
+      return session.fail({ErrorCode::invalid, "what shall be previewed? a schedule (pipeline/id), or `--cron EXPR`"});
+    }
+    auto path = schedule_path(options.target);
+    if (!path) return session.fail(path.error());
+    return ask_and_show(
+        session, get(*path + "/preview", {{"from", options.from}, {"to", options.to}, {"count", options.count}}),
+        Backend::Mode::server_or_files, show_preview);
+  }
+  auto items = preview_cron(options, session.now());
+  if (!items) return session.fail(items.error());
+  const json::value body = api::shapes::list(*std::move(items), std::nullopt);
+  return options.json ? session.print_json(json::serialize(body)) : show_preview(session, body);
+}
+
+int schedule_pause(Session& session) {
+  json::object body;
+  if (!session.options.note.empty()) body["note"] = session.options.note;
+  return set_paused(session, "/pause", body);
+}
+
+int schedule_resume(Session& session) { return set_paused(session, "/resume", json::object{}); }
+
+int occurrences(Session& session) {
+  const Options& options = session.options;
+  return ask_and_show(session,
+                      get("/api/v1/occurrences", {{"schedule", options.target},
+                                                  {"decision", options.decision},
+                                                  {"limit", options.limit},
+                                                  {"cursor", options.cursor}}),
+                      Backend::Mode::server_or_files, show_occurrences);
+}
+
+}  // namespace eider::cli

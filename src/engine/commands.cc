@@ -1,0 +1,191 @@
+// What people ask for. Each command is decided in the turn, and answered after its commit.
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "decide/due.h"
+#include "engine/limits.h"
+#include "engine/loop.h"
+#include "engine/turn.h"
+
+namespace eider::engine {
+namespace {
+
+template <typename... Ts>
+struct Cases : Ts... {
+  using Ts::operator()...;
+};
+
+/// The answer to a command whose one decision did not hold.
+Error refusal(const Turn& turn, std::string otherwise) {
+  if (turn.own_error()) return *turn.own_error();
+  return Error{ErrorCode::conflict, std::move(otherwise)};
+}
+
+}  // namespace
+
+void Loop::decide_commands(Turn& turn) {
+  for (std::size_t i = 0; i < commands_.size(); ++i) {
+    if (turn.failed()) return;  // all of them are decided again in a later turn
+    if (turn.full()) {
+      postponed_.insert(postponed_.end(), std::make_move_iterator(commands_.begin() + static_cast<std::ptrdiff_t>(i)),
+                        std::make_move_iterator(commands_.end()));
+      commands_.resize(i);
+      return;
+    }
+    std::visit(Cases{[&](const StartRun& c) { start_run(turn, c); }, [&](const CancelRun& c) { cancel_run(turn, c); },
+                     [&](const PauseSchedule& c) { pause_schedule(turn, c); }, [&](const Reload& c) { reload(turn, c); },
+                     [&](const Stop& c) { stop(turn, c); }, [&](const TurnClock& c) { answer_clock(turn, c); },
+                     [](const auto&) { EIDER_CHECK(false, "a question among the commands"); }},
+               commands_[i]);
+  }
+}
+
+void Loop::start_run(Turn& turn, const StartRun& command) {
+  const auto answer = [&](Result<std::string> result) {
+    turn.after_commit([reply = command.reply, result = std::move(result)] { reply(result); });
+  };
+  const workspace::LoadedPipeline* loaded = state_.pipeline(command.pipeline);
+  if (!loaded) {
+    const bool broken = state_.is_broken(command.pipeline);
+    return answer(Error{broken ? ErrorCode::conflict : ErrorCode::not_found,
+                        broken ? fmt::format("pipeline \"{}\" is not loaded: its file is wrong; run `eider validate`", command.pipeline)
+                               : fmt::format("there is no pipeline \"{}\" in this workspace", command.pipeline)});
+  }
+  if (draining_) return answer(Error{ErrorCode::unavailable, "the server is stopping and takes no new runs"});
+  if (!command.idempotency_key.empty()) {
+    if (const std::string* id = state_.run_of_key(command.idempotency_key)) return answer(*id);
+  }
+  const auto active = state_.active(command.pipeline);
+  if (!active.empty() && !command.queue) {
+    return answer(Error{ErrorCode::conflict, fmt::format("pipeline \"{}\" has an active run {}; wait for it, cancel it, or queue behind it",
+                                                         command.pipeline, active.front().run_id)});
+  }
+  if (state_.queued_count() >= limits::queued_runs) {
+    return answer(Error{ErrorCode::refused, fmt::format("{} runs are queued already", limits::queued_runs)});
+  }
+  model::Run run;
+  run.id = ids_.make(turn.now());
+  run.pipeline = command.pipeline;
+  run.trigger = model::TriggerKind::manual;
+  run.trigger_id = command.asked_by;
+  run.priority = loaded->pipeline->priority;
+  run.params = command.params;
+  run.partition = command.partition;
+  run.idempotency_key = command.idempotency_key;
+  run.created_at = run.not_before = turn.now();
+  run.reason = model::reason::requested;
+  const std::string id = run.id;
+  if (turn.decide({model::RunQueued{std::move(run)}})) {
+    admission_due_ = true;
+    requested_.insert(id);
+    return answer(id);
+  }
+  if (turn.failed()) return;
+  // The key belongs to a run that has ended: the same request has the same answer (I6).
+  auto earlier = parts_.store.run_of_key(command.idempotency_key);
+  if (earlier && *earlier) return answer(**earlier);
+  answer(earlier ? refusal(turn, "the run exists already") : earlier.error());
+}
+
+void Loop::cancel_run(Turn& turn, const CancelRun& command) {
+  const auto answer = [&](Result<model::RunState> result) {
+    turn.after_commit([reply = command.reply, result = std::move(result)] { reply(result); });
+  };
+  const model::Run* run = state_.run(command.run_id);
+  if (!run) return answer(Error{ErrorCode::conflict, fmt::format("run {} is not queued or running", command.run_id)});
+  const std::string why = fmt::format("cancelled by {}", command.asked_by);
+  if (run->state == model::RunState::queued) {
+    const bool done = turn.decide({model::QueuedCancelled{command.run_id, model::reason::requested, why, turn.now()}});
+    if (turn.failed()) return;
+    return answer(done ? Result<model::RunState>(model::RunState::cancelled) : refusal(turn, "the run is no longer queued"));
+  }
+  if (!run->cancel_asked_at) {
+    const bool done = turn.decide({model::CancelAsked{command.run_id, model::reason::requested, turn.now()}});
+    if (turn.failed()) return;
+    if (!done) return answer(refusal(turn, "the run is no longer running"));
+  }
+  const int attempt = state_.live().at(command.run_id).number;
+  turn.after_commit([this, id = command.run_id, attempt, why] { parts_.workers.cancel(id, attempt, why); });
+  answer(model::RunState::running);
+}
+
+void Loop::pause_schedule(Turn& turn, const PauseSchedule& command) {
+  const auto answer = [&](Result<void> result) {
+    turn.after_commit([reply = command.reply, result = std::move(result)] { reply(result); });
+  };
+  const auto found = state_.schedules().find(command.key);
+  if (found == state_.schedules().end()) {
+    return answer(Error{ErrorCode::not_found, fmt::format("there is no schedule \"{}\" in this workspace", command.key)});
+  }
+  const model::Cursor& cursor = state_.cursors().at(command.key);
+  model::ChangeSet changes;
+  if (!command.paused && cursor.paused) {
+    // One row covers the pause, and the schedule goes on from now: what fell due meanwhile was not missed.
+    const auto covered = decide::decide_pause_over(state_.facts(found->second, {}), turn.now());
+    std::vector<model::Occurrence> rows;
+    if (covered) rows.push_back(*covered);
+    changes.emplace_back(model::OccurrencesDecided{command.key, cursor.decided_until, std::max(cursor.decided_until, turn.now()), rows});
+  }
+  changes.emplace_back(model::SchedulePaused{command.key, command.paused, command.paused ? command.note : std::string(), turn.now()});
+  const bool done = turn.decide(std::move(changes));
+  if (turn.failed()) return;
+  answer(done ? Result<void>() : refusal(turn, "the schedule has moved on meanwhile; try again"));
+}
+
+void Loop::reload(Turn& turn, const Reload& command) {
+  auto fresh = parts_.read_workspace(&state_.workspace());
+  if (!fresh) {
+    log::warning("the workspace was not reloaded: " + fresh.error().message);
+    turn.after_commit([reply = command.reply, error = fresh.error()] { reply(error); });
+    return;
+  }
+  state_.set_workspace(*fresh);
+  place_cursors(turn);
+  sweep_removed(turn);
+  admission_due_ = true;
+  std::vector<std::string> texts;
+  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics) texts.push_back(workspace::format(diagnostic));
+  turn.after_commit([reply = command.reply, texts = std::move(texts)] { reply(texts); });
+}
+
+void Loop::stop(Turn& turn, const Stop& command) {
+  if (!draining_) log::info(command.leave_running ? "stopping, running runs go on alone" : "stopping: waiting for running runs");
+  draining_ = true;
+  leave_running_ = leave_running_ || command.leave_running;
+  const Micros limit = command.now ? Micros(0) : state_.workspace().settings.drain_timeout;
+  const Micros until = parts_.clock.boottime() + limit;
+  drain_until_ = drain_until_ ? std::min(*drain_until_, until) : until;
+  if (command.reply) turn.after_commit([reply = command.reply] { reply({}); });
+}
+
+/// While stopping: past the limit what still runs is interrupted; it is queued again and goes on with the next server.
+void Loop::drain(Turn& turn) {
+  if (leave_running_ || interrupted_ || !drain_until_ || parts_.clock.boottime() < *drain_until_) return;
+  interrupted_ = true;
+  turn.after_commit([this] {
+    for (const auto& [id, attempt] : state_.live()) {
+      log::info(fmt::format("run {} is interrupted: the time for stopping is over", id));
+      parts_.workers.cancel(id, attempt.number, "the server is stopping");
+    }
+  });
+}
+
+/// A clock moves whether or not the store can be written: as soon as the command is taken.
+void Loop::turn_clock(const TurnClock& command) {
+  if (!parts_.test_clock) return;
+  if (command.advance) parts_.test_clock->advance(*command.advance);
+  if (command.step_to) parts_.test_clock->step_to(*command.step_to);
+}
+
+/// Answered in the first turn that finds nothing due any more.
+void Loop::answer_clock(Turn& turn, const TurnClock& command) {
+  if (parts_.test_clock && !draining_ && is_due(turn.now())) {
+    postponed_.push_back(command);
+    return;
+  }
+  Result<Instant> result = Error{ErrorCode::not_found, "this server runs on the system's clock"};
+  if (parts_.test_clock) result = parts_.test_clock->now();
+  turn.after_commit([reply = command.reply, result = std::move(result)] { reply(result); });
+}
+
+}  // namespace eider::engine

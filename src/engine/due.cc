@@ -1,0 +1,136 @@
+// What the clock says: due instants, expired waits, cursors of new rules, and a clock that was set back.
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "decide/due.h"
+#include "engine/limits.h"
+#include "engine/loop.h"
+#include "engine/turn.h"
+
+namespace eider::engine {
+
+void Loop::decide_due(Turn& turn) {
+  while (!turn.failed() && !turn.full()) {
+    const auto due = state_.first_due();
+    if (!due || due->first > turn.now()) return;
+    const ScheduleEntry& entry = state_.schedules().at(due->second);
+    if (!decide_schedule(turn, entry)) return;
+  }
+}
+
+/// False: the store has failed, or the turn is full.
+bool Loop::decide_schedule(Turn& turn, const ScheduleEntry& entry) {
+  const std::string key = entry.key;
+  const auto active = state_.active(entry.pipeline->name);
+  const decide::DueFacts facts = state_.facts(entry, active);
+  const auto decisions = decide::decide_due(facts, turn.now(), limits::decisions_per_turn - turn.decisions(),
+                                            [&] { return ids_.make(turn.now()); });
+  if (decisions.empty()) {
+    state_.hold(key, turn.now() + limits::hold_after_error);
+    return !turn.failed();
+  }
+  for (const decide::DueDecision& decision : decisions) {
+    if (!decide_instant(turn, entry, decision)) return !turn.failed();
+  }
+  return !turn.failed();
+}
+
+/// One savepoint: the decision's rows, its run, what it replaces, and the cursor.
+bool Loop::decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::DueDecision& decision) {
+  const std::string key = entry.key;
+  const model::Pipeline& pipeline = *entry.pipeline;
+  const Instant stands_at = state_.cursors().at(key).decided_until;
+  model::ChangeSet changes;
+  for (const std::string& id : decision.cancel_queued) {
+    changes.emplace_back(model::QueuedCancelled{id, model::reason::replaced, {}, turn.now()});
+  }
+  for (const std::string& id : decision.cancel_running) {
+    changes.emplace_back(model::CancelAsked{id, model::reason::replaced, turn.now()});
+  }
+  changes.emplace_back(model::OccurrencesDecided{key, stands_at, decision.decided_until, decision.occurrences});
+  if (!decision.run_id.empty()) {
+    model::Run run;
+    run.id = decision.run_id;
+    run.pipeline = pipeline.name;
+    run.trigger = model::TriggerKind::schedule;
+    run.trigger_id = key;
+    run.occurrence_id = model::occurrence_id(key, decision.scheduled_for);
+    run.priority = pipeline.priority;
+    run.catch_up = decision.catch_up;
+    run.scheduled_for = decision.scheduled_for;
+    run.created_at = run.not_before = turn.now();
+    run.reason = decision.reason;
+    changes.emplace_back(model::RunQueued{std::move(run)});
+  }
+  if (turn.decide(std::move(changes))) {
+    admission_due_ = admission_due_ || !decision.run_id.empty();
+    for (const std::string& id : decision.cancel_running) {
+      const int attempt = state_.live().at(id).number;
+      turn.after_commit([this, id, attempt] { parts_.workers.cancel(id, attempt, model::reason_sentence(model::reason::replaced)); });
+    }
+    return true;
+  }
+  if (turn.failed()) return false;
+  if (turn.own_error()) {
+    state_.hold(key, turn.now() + limits::hold_after_error);
+    return false;
+  }
+  // The instant ran before the clock was set back: it never runs again, and the cursor passes it (O-05).
+  return turn.decide({model::OccurrencesDecided{key, stands_at, decision.decided_until, {}}});
+}
+
+void Loop::decide_expired(Turn& turn) {
+  while (!turn.failed()) {
+    const auto expiry = state_.first_expiry();
+    if (!expiry || expiry->first > turn.now()) return;
+    const std::string error = "it waited longer than the pipeline's queue_timeout";
+    if (!turn.decide({model::QueuedCancelled{expiry->second, model::reason::expired, error, turn.now()}})) return;
+  }
+}
+
+void Loop::place_cursors(Turn& turn) {
+  for (model::Change& change : state_.cursor_changes(turn.now())) {
+    if (turn.failed()) return;
+    turn.decide({std::move(change)});
+  }
+}
+
+/// Queued runs of what is no longer in the workspace end with the reason; running ones end as they end.
+void Loop::sweep_removed(Turn& turn) {
+  std::vector<std::pair<std::string, const char*>> gone;
+  for (const auto& [id, run] : state_.runs()) {
+    if (run.state != model::RunState::queued || state_.is_broken(run.pipeline)) continue;
+    if (!state_.pipeline(run.pipeline)) {
+      gone.emplace_back(id, model::reason::pipeline_removed);
+    } else if (run.trigger == model::TriggerKind::schedule && !state_.schedules().contains(run.trigger_id)) {
+      gone.emplace_back(id, model::reason::schedule_removed);
+    }
+  }
+  for (const auto& [id, why] : gone) {
+    if (turn.failed()) return;
+    turn.decide({model::QueuedCancelled{id, why, model::reason_sentence(why), turn.now()}});
+  }
+}
+
+/// A row that covers instants on both sides of `now` is cut there: what was decided before it stays decided.
+void Loop::withdraw_future(Turn& turn) {
+  for (const std::string& key : state_.cursors_after(turn.now())) {
+    if (turn.failed()) return;
+    auto ahead = parts_.store.decided_after(key, turn.now());
+    if (!ahead) {
+      log::error("decisions could not be read: " + ahead.error().message);
+      continue;
+    }
+    const timing::Rule& rule = state_.schedules().at(key).rule;
+    std::vector<model::Occurrence> cut;
+    for (model::Occurrence& row : *ahead) {
+      if (row.scheduled_for > turn.now() || row.decision == model::Decision::run) continue;
+      row.count = rule.count(row.scheduled_for - Micros(1), turn.now());
+      row.scheduled_until = rule.previous(turn.now()).value_or(row.scheduled_for);
+      cut.push_back(std::move(row));
+    }
+    turn.decide({model::CursorWithdrawn{key, turn.now()}, model::OccurrencesDecided{key, turn.now(), turn.now(), std::move(cut)}});
+  }
+}
+
+}  // namespace eider::engine

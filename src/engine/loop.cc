@@ -1,0 +1,219 @@
+#include "engine/loop.h"
+
+#include <fmt/format.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "decide/recovery.h"
+#include "engine/limits.h"
+#include "engine/turn.h"
+
+namespace eider::engine {
+
+Loop::Loop(LoopParts parts, LoopOptions options)
+    : parts_(std::move(parts)), options_(std::move(options)), ids_(parts_.random), started_at_(parts_.clock.now()) {}
+
+Loop::~Loop() = default;
+
+Loop::Next Loop::turn() {
+  take_inputs();
+  const Instant now = parts_.clock.now();
+  if (nothing_to_do(now)) {
+    settle_questions();
+    return next_wake(now);
+  }
+  Turn turn(*this, now);
+  if (auto begun = parts_.store.begin(); !begun) {
+    note_trouble(begun.error().message);
+    settle_questions();
+    return next_wake(now);
+  }
+  decide_all(turn);
+  if (!turn.committed_.empty()) fault::point("turn.before_commit");
+  if (turn.failed()) {
+    parts_.store.rollback();
+    reload_memory(turn.failure().message);
+  } else if (auto committed = parts_.store.commit(); !committed) {
+    reload_memory(committed.error().message);
+  } else {
+    settle(turn);
+  }
+  settle_questions();
+  return next_wake(parts_.clock.now());
+}
+
+void Loop::decide_all(Turn& turn) {
+  notice_clock(turn);
+  decide_results(turn);
+  decide_commands(turn);
+  if (!draining_ && options_.schedules) decide_due(turn);
+  decide_expired(turn);
+  if (!draining_) admit(turn);
+  if (draining_) drain(turn);
+}
+
+/// Events become pending decisions; what only informs (a step started, progress) is noted at once.
+void Loop::take_inputs() {
+  for (supervise::WorkerEvent& event : parts_.workers.take_events()) {
+    if (auto* over = std::get_if<supervise::AttemptOver>(&event)) {
+      results_.push_back(std::move(*over));
+    } else {
+      watch_step(event);
+    }
+  }
+  for (Command& command : parts_.inbox.take()) {
+    if (const auto* clock = std::get_if<TurnClock>(&command)) turn_clock(*clock);
+    (is_question(command) ? questions_ : commands_).push_back(std::move(command));
+  }
+}
+
+bool Loop::nothing_to_do(Instant now) const {
+  if (!results_.empty() || !commands_.empty() || admission_due_ || clock_stepped_back() || draining_) return false;
+  return !is_due(now);
+}
+
+bool Loop::is_due(Instant now) const {
+  if (const auto due = state_.first_due(); options_.schedules && due && due->first <= now) return true;
+  if (const auto backoff = state_.first_backoff(); backoff && *backoff <= now) return true;
+  const auto expiry = state_.first_expiry();
+  return expiry && expiry->first <= now;
+}
+
+/// The commit holds: now, and only now, the world is told.
+void Loop::settle(Turn& turn) {
+  if (!trouble_.empty()) {
+    log::info("the store is written again: " + trouble_);
+    trouble_.clear();
+  }
+  if (!turn.committed_.empty()) fault::point("turn.after_commit");
+  results_.clear();
+  commands_ = std::exchange(postponed_, {});
+  for (const auto& action : turn.after_) action();
+  if (!turn.committed_.empty()) fault::point("turn.after_hand_off");
+  if (!parts_.observe) return;
+  for (const model::ChangeSet& set : turn.committed_) parts_.observe(set);
+}
+
+void Loop::settle_questions() {
+  for (Command& question : std::exchange(questions_, {})) answer(question);
+}
+
+void Loop::note_trouble(const std::string& why) {
+  if (trouble_.empty()) {
+    trouble_since_ = parts_.clock.now();
+    log::warning(fmt::format("the store cannot be written, decisions wait: {}", why));
+  }
+  trouble_ = why;
+}
+
+/// Nothing of the turn was committed: memory is what the store says, and the inputs are decided again later.
+void Loop::reload_memory(const std::string& why) {
+  note_trouble(why);
+  postponed_.clear();
+  auto open = parts_.store.load_open();
+  if (!open) {
+    // Reading needs no lock; that it fails as well means that the store is gone. Nothing can be decided on a guess.
+    EIDER_CHECK(false, "the store cannot be read: " + open.error().message);
+  }
+  state_.load(std::move(*open), parts_.clock.now());
+  admission_due_ = true;
+}
+
+Loop::Next Loop::next_wake(Instant now) const {
+  Next next;
+  if (!trouble_.empty()) {
+    next.retry_in = limits::store_retry;
+    return next;
+  }
+  next.ended = draining_ && (leave_running_ || state_.live().empty()) && results_.empty() && commands_.empty();
+  const auto sooner = [&](const std::optional<Instant>& at) {
+    if (at && (!next.wake_at || *at < *next.wake_at)) next.wake_at = at;
+  };
+  if (const auto due = state_.first_due(); due && options_.schedules && !draining_) sooner(due->first);
+  sooner(state_.first_backoff());
+  if (const auto expiry = state_.first_expiry()) sooner(expiry->first);
+  if (admission_due_ || !commands_.empty()) sooner(now);
+  if (draining_ && drain_until_ && !interrupted_) next.retry_in = std::max(Micros(0), *drain_until_ - parts_.clock.boottime());
+  return next;
+}
+
+bool Loop::clock_stepped_back() const {
+  const std::int64_t offset_us = to_us(parts_.clock.now()) - parts_.clock.boottime().count();
+  return wall_minus_boot_us_ - offset_us > limits::clock_step.count();
+}
+
+/// The wall clock against the boot clock. A step back moves cursors back to now and withdraws decisions of the future
+/// that ran nothing (O-05); a step forward is a misfire and needs nothing here.
+void Loop::notice_clock(Turn& turn) {
+  const std::int64_t offset_us = to_us(parts_.clock.now()) - parts_.clock.boottime().count();
+  const Micros back(wall_minus_boot_us_ - offset_us);
+  if (back > limits::clock_step) {
+    log::warning(fmt::format("the clock was set back by {}", format_duration(back)));
+    state_.shift_backoffs(back);
+    withdraw_future(turn);
+  }
+  wall_minus_boot_us_ = offset_us;
+}
+
+Result<void> Loop::boot(std::shared_ptr<const workspace::Workspace> workspace) {
+  const Instant now = parts_.clock.now();
+  wall_minus_boot_us_ = to_us(now) - parts_.clock.boottime().count();
+  auto open = parts_.store.load_open();
+  if (!open) return open.error();
+  state_.set_workspace(std::move(workspace));
+  state_.load(std::move(*open), now);
+  if (auto begun = parts_.store.begin(); !begun) return begun.error();
+  Turn turn(*this, now);
+  place_cursors(turn);
+  // A cursor in the future: the clock was set back while no server ran.
+  withdraw_future(turn);
+  sweep_removed(turn);
+  if (turn.failed()) {
+    parts_.store.rollback();
+    return turn.failure();
+  }
+  if (auto committed = parts_.store.commit(); !committed) return committed.error();
+  settle(turn);
+  recover();
+  return {};
+}
+
+void Loop::recover() {
+  for (const auto& [id, attempt] : state_.live()) {
+    const supervise::AttemptTraces traces = parts_.workers.inspect(id, attempt.number);
+    const auto action = decide::recover({traces.result_there, traces.socket_answers, traces.lock_held});
+    log::info(fmt::format("run {} attempt {}: {}", id, attempt.number, decide::to_text(action)));
+    switch (action) {
+      case decide::RecoveryAction::adopt: parts_.workers.adopt(id, attempt.number); break;
+      case decide::RecoveryAction::finish: parts_.workers.finish_from_result(id, attempt.number); break;
+      case decide::RecoveryAction::end_left_overs: parts_.workers.end_left_overs(id, attempt.number); break;
+    }
+    const model::Run* run = state_.run(id);
+    if (run && run->cancel_asked_at) parts_.workers.cancel(id, attempt.number, run->reason);
+  }
+}
+
+bool Turn::full() const { return decisions() >= limits::decisions_per_turn; }
+
+bool Turn::decide(model::ChangeSet changes) {
+  own_error_.reset();
+  if (failed_ || changes.empty()) return false;
+  auto applied = loop_.parts_.store.apply(changes);
+  if (!applied) {
+    const Error& error = applied.error();
+    if (error.code == ErrorCode::unavailable || error.code == ErrorCode::io) {
+      failed_ = true;
+      failure_ = error;
+    } else {
+      own_error_ = error;
+      log::error("a decision could not be stored: " + error.message);
+    }
+    return false;
+  }
+  if (!*applied) return false;
+  loop_.state_.apply(changes);
+  committed_.push_back(std::move(changes));
+  return true;
+}
+
+}  // namespace eider::engine

@@ -1,0 +1,147 @@
+// START HERE. The loop: wait, decide, commit, hand off, record, recover.
+//
+// One turn takes what has arrived (results of workers, commands, due instants), decides all of it, commits it as one
+// transaction, and only then tells anybody: workers get their claims, clients their answers. Nothing in a turn waits
+// for a worker, a pool, a lock, a client or a network. The loop can be cranked by hand: tests, the simulator and the
+// bench call turn() with a clock, a store and workers of their own.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/random.h"
+#include "engine/inbox.h"
+#include "engine/state.h"
+#include "store/store.h"
+#include "supervise/workers.h"
+
+namespace eider::engine {
+
+struct LoopOptions {
+  bool schedules = true;        ///< false: no schedule fires (`eider run` without a server)
+  bool requested_only = false;  ///< true: only runs asked for in this process are claimed
+  std::string version;
+};
+
+/// What the loop is built from; all of it outlives the loop.
+struct LoopParts {
+  Clock& clock;
+  Random& random;
+  store::Store& store;
+  supervise::Workers& workers;
+  Inbox& inbox;
+  /// Reads the files again, merged with what is in force (workspace/reload.h); may take a moment.
+  std::function<Result<std::shared_ptr<const workspace::Workspace>>(const workspace::Workspace* in_force)> read_workspace;
+  /// Sees every committed set, after its commit (the lines that `eider serve` prints). May be empty.
+  std::function<void(const model::ChangeSet&)> observe;
+  /// Set only with a test clock.
+  FakeClock* test_clock = nullptr;
+};
+
+class Turn;
+
+class Loop {
+ public:
+  Loop(LoopParts parts, LoopOptions options);
+  ~Loop();
+
+  /// Loads what is open, puts the workspace in force, decides for each claimed run whether it is finished, adopted or
+  /// ended. Once, before the first turn.
+  Result<void> boot(std::shared_ptr<const workspace::Workspace> workspace);
+
+  struct Next {
+    bool ended = false;               ///< drained: nothing more will happen
+    std::optional<Instant> wake_at;   ///< on the wall clock; none: nothing is due
+    std::optional<Micros> retry_in;   ///< the store was locked or full
+  };
+  /// One turn; see above.
+  Next turn();
+
+  const State& state() const { return state_; }
+
+ private:
+  friend class Turn;
+
+  void take_inputs();
+  bool nothing_to_do(Instant now) const;
+  bool is_due(Instant now) const;
+  void decide_all(Turn& turn);
+  void settle(Turn& turn);
+  void settle_questions();
+  void note_trouble(const std::string& why);
+  void reload_memory(const std::string& why);
+  Next next_wake(Instant now) const;
+  bool clock_stepped_back() const;
+  void notice_clock(Turn& turn);
+  void recover();
+
+  // results.cc: what workers say.
+  void watch_step(const supervise::WorkerEvent& event);
+  void decide_results(Turn& turn);
+  void decide_result(Turn& turn, const supervise::AttemptOver& over);
+
+  // commands.cc: what people ask for.
+  void decide_commands(Turn& turn);
+  void start_run(Turn& turn, const StartRun& command);
+  void cancel_run(Turn& turn, const CancelRun& command);
+  void pause_schedule(Turn& turn, const PauseSchedule& command);
+  void reload(Turn& turn, const Reload& command);
+  void stop(Turn& turn, const Stop& command);
+  void turn_clock(const TurnClock& command);
+  void answer_clock(Turn& turn, const TurnClock& command);
+  void drain(Turn& turn);
+
+  // due.cc: what the clock says.
+  void decide_due(Turn& turn);
+  bool decide_schedule(Turn& turn, const ScheduleEntry& entry);
+  bool decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::DueDecision& decision);
+  void decide_expired(Turn& turn);
+  void place_cursors(Turn& turn);
+  void sweep_removed(Turn& turn);
+  void withdraw_future(Turn& turn);
+
+  // admission.cc: what may start.
+  void admit(Turn& turn);
+  bool claim(Turn& turn, const model::Run& run, const workspace::LoadedPipeline& loaded);
+  void note_blocked(const std::string& pipeline, const std::vector<decide::Shortage>& missing, Instant now);
+  std::vector<Waiting> waiting_for(const model::Run& run) const;
+
+  // views.cc: answers to questions, from memory.
+  void answer(Command& question);
+  LiveRun live_view(const std::string& run_id) const;
+  std::vector<PoolUse> pool_views() const;
+  std::vector<ScheduleView> schedule_views(const std::optional<std::string>& key) const;
+  std::vector<PipelineView> pipeline_views() const;
+  StatusView status_view() const;
+
+  LoopParts parts_;
+  LoopOptions options_;
+  IdMaker ids_;
+  State state_;
+  std::map<std::string, LiveRun> live_;                 ///< what workers said of running runs
+  std::vector<supervise::AttemptOver> results_;         ///< not committed yet
+  std::vector<Command> commands_;                       ///< not committed yet
+  std::vector<Command> postponed_;                      ///< of commands_: for the next turn, this one is full
+  std::vector<Command> questions_;                      ///< answered at the end of the turn
+  std::set<std::string> requested_;                     ///< runs asked for in this process (requested_only)
+  std::map<std::pair<std::string, std::string>, Instant> blocked_since_;  ///< (pipeline, "kind name") of queue heads
+  bool admission_due_ = true;
+  bool draining_ = false;
+  bool leave_running_ = false;
+  bool interrupted_ = false;                            ///< the drain's limit has passed
+  Instant started_at_{};
+  std::optional<Micros> drain_until_;                   ///< on the boot clock
+  std::string trouble_;                                 ///< why the store is not written; empty: it is
+  Instant trouble_since_{};
+  std::int64_t stale_results_ = 0;                      ///< results that the fence refused (I4)
+  std::int64_t wall_minus_boot_us_ = 0;
+};
+
+}  // namespace eider::engine

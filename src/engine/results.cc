@@ -1,0 +1,142 @@
+// What workers say: an attempt's end becomes the run's next state, fenced by the attempt's number.
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "decide/due.h"
+#include "decide/retry.h"
+#include "engine/loop.h"
+#include "engine/turn.h"
+
+namespace eider::engine {
+namespace {
+
+/// The policy that counts when the pipeline is no longer in the workspace: no second attempt.
+const model::RetryPolicy no_retry;
+
+std::string death_sentence(const supervise::AttemptOver& over) {
+  if (!over.error.empty()) return over.error;
+  if (over.by_timeout) return "it ran longer than its timeout and did not end by itself; its worker was killed";
+  if (over.with_server) return "the server and this attempt's processes ended before it was done";
+  std::string text = over.signal      ? fmt::format("the worker process was killed by signal {}", *over.signal)
+                     : over.exit_code ? fmt::format("the worker process ended with exit code {}", *over.exit_code)
+                                      : std::string("the worker process is gone");
+  if (over.signal == 9) text += " (a person, or the kernel when memory ran out)";
+  if (over.peak_memory_bytes) text += fmt::format("; its peak memory was {} MiB", *over.peak_memory_bytes / (1024 * 1024));
+  return text;
+}
+
+model::Attempt attempt_row(const supervise::AttemptOver& over, const model::Attempt& live, Instant now) {
+  model::Attempt attempt = live;
+  attempt.finished_at = now;
+  if (over.result) {
+    const wire::AttemptResult& result = *over.result;
+    attempt.started_at = result.started_at;
+    // With a worker's own clock an attempt may seem to end before it was claimed; history never says so.
+    attempt.finished_at = std::clamp(result.finished_at, live.claimed_at, std::max(now, live.claimed_at));
+    attempt.outcome = result.outcome;
+    attempt.worker_pid = result.worker_pid;
+    attempt.exit_code = result.exit_code;
+    attempt.signal = result.signal;
+    attempt.peak_memory_bytes = result.peak_memory_bytes;
+    attempt.error = result.error;
+    attempt.steps = wire::steps_json(result.steps);
+    return attempt;
+  }
+  attempt.outcome = over.with_server  ? model::Outcome::interrupted
+                    : over.by_timeout ? model::Outcome::timed_out
+                                      : model::Outcome::crashed;
+  attempt.worker_pid = over.worker_pid;
+  attempt.exit_code = over.exit_code;
+  attempt.signal = over.signal;
+  attempt.peak_memory_bytes = over.peak_memory_bytes;
+  attempt.error = death_sentence(over);
+  return attempt;
+}
+
+}  // namespace
+
+void Loop::watch_step(const supervise::WorkerEvent& event) {
+  const auto view_of = [this](const std::string& run_id, int attempt) -> LiveRun* {
+    const auto live = state_.live().find(run_id);
+    if (live == state_.live().end() || live->second.number != attempt) return nullptr;
+    LiveRun& view = live_[run_id];
+    view.run_id = run_id;
+    return &view;
+  };
+  if (const auto* started = std::get_if<supervise::AttemptStepStarted>(&event)) {
+    if (LiveRun* view = view_of(started->step.run_id, started->step.attempt)) {
+      view->worker_pid = started->worker_pid;
+      view->running.push_back(started->step);
+    }
+  } else if (const auto* progress = std::get_if<supervise::AttemptProgress>(&event)) {
+    if (LiveRun* view = view_of(progress->progress.run_id, progress->progress.attempt)) {
+      view->progress[progress->progress.step] = progress->progress.fraction;
+    }
+  } else if (const auto* ended = std::get_if<supervise::AttemptStepEnded>(&event)) {
+    if (LiveRun* view = view_of(ended->step.run_id, ended->step.attempt)) {
+      std::erase_if(view->running, [&](const wire::StepStarted& step) { return step.step == ended->step.result.step; });
+      view->progress.erase(ended->step.result.step);
+      view->steps.push_back(ended->step.result);
+    }
+  } else if (const auto* adopted = std::get_if<supervise::AttemptAdopted>(&event)) {
+    if (LiveRun* view = view_of(adopted->state.run_id, adopted->state.attempt)) {
+      view->worker_pid = adopted->state.pid;
+      view->adopted = true;
+      view->steps = adopted->state.steps;
+      view->running = adopted->state.running;
+    }
+  }
+}
+
+void Loop::decide_results(Turn& turn) {
+  for (const supervise::AttemptOver& over : results_) {
+    if (turn.failed()) return;
+    decide_result(turn, over);
+  }
+}
+
+void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
+  const auto live = state_.live().find(over.run_id);
+  if (live == state_.live().end() || live->second.number != over.attempt) {
+    ++stale_results_;
+    log::warning(fmt::format("run {}: a result of attempt {} came too late and changes nothing", over.run_id, over.attempt));
+    return;
+  }
+  const model::Run run = *state_.run(over.run_id);
+  const workspace::LoadedPipeline* loaded = state_.pipeline(run.pipeline);
+  model::Attempt attempt = attempt_row(over, live->second, turn.now());
+
+  decide::AttemptEndFacts facts{*attempt.outcome, run.cancel_asked_at.has_value(), run.failures, run.interruptions};
+  const bool ended_by_drain = draining_ && *attempt.outcome == model::Outcome::cancelled && !facts.cancel_asked;
+  if (ended_by_drain) facts.outcome = model::Outcome::released;  // the server's wish, not the run's fault: nothing is counted
+  const auto verdict = decide::decide_attempt_end(facts, loaded ? loaded->pipeline->retry : no_retry, parts_.random.unit());
+  attempt.outcome = ended_by_drain ? model::Outcome::interrupted : verdict.outcome;
+
+  model::AttemptEnded ended;
+  ended.event = verdict.event;
+  ended.at = turn.now();
+  ended.not_before = turn.now() + (ended_by_drain ? Micros(0) : verdict.delay);
+  ended.reason = verdict.reason.empty() && verdict.event == model::RunEvent::cancel ? run.reason : verdict.reason;
+  ended.error = attempt.error;
+  ended.attempt = std::move(attempt);
+  model::ChangeSet changes{std::move(ended)};
+  if (run.trigger == model::TriggerKind::schedule) {
+    const auto schedule = state_.schedules().find(run.trigger_id);
+    const auto cursor = state_.cursors().find(run.trigger_id);
+    const auto transition = model::next(run.state, verdict.event);
+    if (schedule != state_.schedules().end() && cursor != state_.cursors().end() && transition && model::is_terminal(transition->to) &&
+        schedule->second.schedule().timing.from_completion) {
+      model::Cursor moved = cursor->second;
+      moved.decided_until = decide::cursor_after_completion(moved, turn.now());
+      changes.emplace_back(model::CursorPlaced{std::move(moved)});
+    }
+  }
+  if (!turn.decide(std::move(changes))) return;
+  admission_due_ = true;
+  turn.after_commit([this, id = over.run_id, number = over.attempt] {
+    live_.erase(id);
+    parts_.workers.forget(id, number);
+  });
+}
+
+}  // namespace eider::engine

@@ -1,0 +1,341 @@
+#include "engine/state.h"
+
+#include <filesystem>
+
+#include "base/check.h"
+#include "decide/rule.h"
+#include "engine/limits.h"
+
+namespace eider::engine {
+namespace {
+
+/// The one name under which a DuckDB file is known, whatever path leads to it.
+std::string resolved(const std::string& root, const std::string& file) {
+  std::error_code failed;
+  const std::filesystem::path path = std::filesystem::path(root) / file;
+  const auto canonical = std::filesystem::weakly_canonical(path, failed);
+  return failed ? path.lexically_normal().string() : canonical.string();
+}
+
+}  // namespace
+
+void State::load(store::OpenState open, Instant now) {
+  cursors_.clear();
+  runs_.clear();
+  by_pipeline_.clear();
+  live_.clear();
+  backing_off_.clear();
+  expiring_.clear();
+  keys_.clear();
+  definitions_ = {std::make_move_iterator(open.definitions.begin()), std::make_move_iterator(open.definitions.end())};
+  for (model::Cursor& cursor : open.cursors) {
+    std::string key = cursor.schedule;
+    cursors_.insert_or_assign(std::move(key), std::move(cursor));
+  }
+  for (model::Run& run : open.runs) {
+    // No backoff is longer than a day: what lies further ahead was set by a clock that has been set back since.
+    run.not_before = std::min(run.not_before, now + std::chrono::hours(24));
+    index(run);
+    std::string id = run.id;
+    runs_.insert_or_assign(std::move(id), std::move(run));
+  }
+  for (model::Attempt& attempt : open.live_attempts) {
+    std::string id = attempt.run_id;
+    live_.insert_or_assign(std::move(id), std::move(attempt));
+  }
+  for (auto& [key, entry] : schedules_) refresh(entry);
+}
+
+void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace) {
+  workspace_ = std::move(workspace);
+  schedules_.clear();
+  due_.clear();
+  wanted_.clear();
+  broken_names_.clear();
+  for (const auto& [file, broken] : workspace_->broken) broken_names_.insert(broken.pipeline);
+  expiring_.clear();
+  for (const auto& [id, run] : runs_) {
+    const auto at = expiry(run);
+    if (at && run.state == model::RunState::queued) expiring_.emplace(*at, id);
+  }
+  for (const auto& [name, loaded] : workspace_->pipelines) {
+    const model::Pipeline& pipeline = *loaded.pipeline;
+    const std::string database = pipeline.database ? resolved(workspace_->root, pipeline.database->file) : std::string();
+    wanted_[name] = decide::wanted(pipeline, database);
+    for (std::size_t i = 0; i < pipeline.schedules.size(); ++i) {
+      // Files were checked when they were loaded; a zone that vanished since disables this schedule only.
+      auto rule = decide::make_rule(pipeline.schedules[i].timing);
+      if (!rule) continue;
+      std::string key = model::schedule_key(name, pipeline.schedules[i].id);
+      ScheduleEntry entry{key, loaded.pipeline, i, std::move(*rule), std::nullopt, std::nullopt};
+      const auto placed = schedules_.insert_or_assign(std::move(key), std::move(entry)).first;
+      refresh(placed->second);
+    }
+  }
+}
+
+std::vector<model::Change> State::cursor_changes(Instant now) const {
+  std::vector<model::Change> out;
+  for (const auto& [key, entry] : schedules_) {
+    const std::string rule = model::rule_hash(entry.schedule().timing);
+    const auto found = cursors_.find(key);
+    if (found != cursors_.end() && found->second.rule == rule) continue;
+    model::Cursor cursor;
+    if (found != cursors_.end()) cursor = found->second;  // a pause outlives a change of the rule
+    cursor.schedule = key;
+    cursor.rule = rule;
+    cursor.decided_until = now;
+    out.emplace_back(model::CursorPlaced{std::move(cursor)});
+  }
+  return out;
+}
+
+const workspace::LoadedPipeline* State::pipeline(const std::string& name) const {
+  const auto found = workspace_->pipelines.find(name);
+  return found == workspace_->pipelines.end() ? nullptr : &found->second;
+}
+
+bool State::is_broken(const std::string& name) const { return broken_names_.contains(name) && !pipeline(name); }
+
+const model::Run* State::run(const std::string& id) const {
+  const auto found = runs_.find(id);
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+std::vector<decide::ActiveRun> State::active(const std::string& pipeline) const {
+  std::vector<decide::ActiveRun> out;
+  const auto found = by_pipeline_.find(pipeline);
+  if (found == by_pipeline_.end()) return out;
+  for (const std::string& id : found->second.open) {
+    const model::Run& run = runs_.at(id);
+    const bool ours = run.trigger == model::TriggerKind::schedule && !run.cancel_asked_at;
+    out.push_back({id, ours ? run.trigger_id : std::string(), run.state == model::RunState::running, run.catch_up});
+  }
+  return out;
+}
+
+const std::string* State::run_of_key(const std::string& idempotency_key) const {
+  const auto found = keys_.find(idempotency_key);
+  return found == keys_.end() ? nullptr : &found->second;
+}
+
+decide::Use State::use() const {
+  decide::Use use;
+  for (const auto& [id, attempt] : live_) {
+    const model::Run* owner = run(id);
+    use.add(owner ? owner->pipeline : std::string(), id, attempt.taken);
+  }
+  return use;
+}
+
+decide::Capacity State::capacity() const {
+  decide::Capacity out;
+  const model::Settings& settings = workspace_->settings;
+  out.workers = settings.max_workers;
+  for (const auto& [name, pool] : settings.pools) out.pools[name] = pool.slots;
+  out.memory_bytes = settings.memory_bytes;
+  return out;
+}
+
+const model::Taken& State::wanted(const std::string& pipeline) const {
+  const auto found = wanted_.find(pipeline);
+  EIDER_CHECK(found != wanted_.end(), "only pipelines of the workspace are admitted");
+  return found->second;
+}
+
+decide::DueFacts State::facts(const ScheduleEntry& entry, const std::vector<decide::ActiveRun>& active) const {
+  const auto cursor = cursors_.find(entry.key);
+  EIDER_CHECK(cursor != cursors_.end(), "every schedule in force has a cursor");
+  const int room = limits::queued_runs - queued_count();
+  return {entry.key, *entry.pipeline, entry.schedule(), entry.rule, cursor->second, active, std::max(room, 0)};
+}
+
+std::optional<std::pair<Instant, std::string>> State::first_due() const {
+  if (due_.empty()) return std::nullopt;
+  return *due_.begin();
+}
+
+void State::hold(const std::string& key, Instant at) {
+  const auto found = schedules_.find(key);
+  if (found == schedules_.end()) return;
+  found->second.held_until = at;
+  refresh(found->second);
+  found->second.held_until.reset();
+}
+
+bool State::release_backoffs(Instant now) {
+  bool any = false;
+  while (!backing_off_.empty() && backing_off_.begin()->first <= now) {
+    const model::Run& run = runs_.at(backing_off_.begin()->second);
+    by_pipeline_[run.pipeline].ready.emplace(-run.priority, run.id);
+    backing_off_.erase(backing_off_.begin());
+    any = true;
+  }
+  return any;
+}
+
+std::optional<Instant> State::first_backoff() const {
+  if (backing_off_.empty()) return std::nullopt;
+  return backing_off_.begin()->first;
+}
+
+void State::shift_backoffs(Micros by) {
+  std::set<std::pair<Instant, std::string>> shifted;
+  for (const auto& [at, id] : backing_off_) {
+    runs_.at(id).not_before = at - by;
+    shifted.emplace(at - by, id);
+  }
+  backing_off_ = std::move(shifted);
+}
+
+std::optional<std::pair<Instant, std::string>> State::first_expiry() const {
+  if (expiring_.empty()) return std::nullopt;
+  return *expiring_.begin();
+}
+
+std::vector<std::string> State::cursors_after(Instant now) const {
+  std::vector<std::string> out;
+  for (const auto& [key, entry] : schedules_) {
+    const auto cursor = cursors_.find(key);
+    if (cursor != cursors_.end() && cursor->second.decided_until > now) out.push_back(key);
+  }
+  return out;
+}
+
+void State::refresh(ScheduleEntry& entry) {
+  if (entry.next) due_.erase({*entry.next, entry.key});
+  entry.next.reset();
+  if (!cursors_.contains(entry.key)) return;
+  // Only a fixed delay looks at the runs; spare the others the list.
+  const auto active = entry.schedule().timing.from_completion ? this->active(entry.pipeline->name) : std::vector<decide::ActiveRun>();
+  entry.next = decide::next_due(facts(entry, active));
+  if (entry.next && entry.held_until) entry.next = std::max(*entry.next, *entry.held_until);
+  if (entry.next) due_.emplace(*entry.next, entry.key);
+}
+
+void State::refresh(const std::string& key) {
+  const auto found = schedules_.find(key);
+  if (found != schedules_.end()) refresh(found->second);
+}
+
+void State::index(const model::Run& run) {
+  PipelineRuns& of_pipeline = by_pipeline_[run.pipeline];
+  of_pipeline.open.insert(run.id);
+  if (!run.idempotency_key.empty()) keys_[run.idempotency_key] = run.id;
+  if (run.state != model::RunState::queued) return;
+  if (run.not_before > run.created_at) {
+    backing_off_.emplace(run.not_before, run.id);
+  } else {
+    of_pipeline.ready.emplace(-run.priority, run.id);
+  }
+  if (const auto at = expiry(run)) expiring_.emplace(*at, run.id);
+}
+
+std::optional<Instant> State::expiry(const model::Run& run) const {
+  const workspace::LoadedPipeline* loaded = workspace_ ? pipeline(run.pipeline) : nullptr;
+  if (!loaded || !loaded->pipeline->queue_timeout) return std::nullopt;
+  return run.created_at + *loaded->pipeline->queue_timeout;
+}
+
+void State::unindex(const model::Run& run) {
+  const auto found = by_pipeline_.find(run.pipeline);
+  if (found != by_pipeline_.end()) found->second.ready.erase({-run.priority, run.id});
+  backing_off_.erase({run.not_before, run.id});
+  if (const auto at = expiry(run)) expiring_.erase({*at, run.id});
+}
+
+void State::end_run(const std::string& id) {
+  const auto found = runs_.find(id);
+  EIDER_CHECK(found != runs_.end(), "only an open run ends");
+  const model::Run run = std::move(found->second);
+  unindex(run);
+  runs_.erase(found);
+  live_.erase(id);
+  if (!run.idempotency_key.empty()) keys_.erase(run.idempotency_key);
+  const auto of_pipeline = by_pipeline_.find(run.pipeline);
+  of_pipeline->second.open.erase(id);
+  if (of_pipeline->second.open.empty()) by_pipeline_.erase(of_pipeline);
+  if (run.trigger == model::TriggerKind::schedule) refresh(run.trigger_id);
+}
+
+void State::apply(const model::ChangeSet& changes) {
+  for (const model::Change& change : changes) {
+    std::visit([this](const auto& one) { apply_one(one); }, change);
+  }
+}
+
+void State::apply_one(const model::CursorPlaced& change) {
+  cursors_.insert_or_assign(change.cursor.schedule, change.cursor);
+  refresh(change.cursor.schedule);
+}
+
+void State::apply_one(const model::OccurrencesDecided& change) {
+  cursors_.at(change.schedule).decided_until = change.decided_until;
+  refresh(change.schedule);
+}
+
+void State::apply_one(const model::CursorWithdrawn& change) {
+  cursors_.at(change.schedule).decided_until = change.to;
+  refresh(change.schedule);
+}
+
+void State::apply_one(const model::SchedulePaused& change) {
+  model::Cursor& cursor = cursors_.at(change.schedule);
+  cursor.paused = change.paused;
+  cursor.note = change.note;
+  cursor.paused_at = change.paused ? std::optional(change.at) : std::nullopt;
+  refresh(change.schedule);
+}
+
+void State::apply_one(const model::RunQueued& change) {
+  index(change.run);
+  runs_.insert_or_assign(change.run.id, change.run);
+  if (change.run.trigger == model::TriggerKind::schedule) refresh(change.run.trigger_id);
+}
+
+void State::apply_one(const model::RunClaimed& change) {
+  model::Run& run = runs_.at(change.run_id);
+  unindex(run);
+  run.state = model::RunState::running;
+  run.attempt = change.number;
+  run.definition = change.definition;
+  if (!run.started_at) run.started_at = change.at;
+  model::Attempt attempt;
+  attempt.run_id = change.run_id;
+  attempt.number = change.number;
+  attempt.claimed_at = change.at;
+  attempt.definition = change.definition;
+  attempt.taken = change.taken;
+  live_.insert_or_assign(change.run_id, std::move(attempt));
+}
+
+void State::apply_one(const model::AttemptEnded& change) {
+  const std::string& id = change.attempt.run_id;
+  model::Run& run = runs_.at(id);
+  const auto transition = model::next(run.state, change.event);
+  EIDER_CHECK(transition.has_value(), "the store refused an impossible transition");
+  if (model::is_terminal(transition->to)) {
+    end_run(id);
+    return;
+  }
+  live_.erase(id);
+  run.state = transition->to;
+  run.failures += transition->counts_failure ? 1 : 0;
+  run.interruptions += transition->counts_interruption ? 1 : 0;
+  run.not_before = change.not_before;
+  run.reason = change.reason;
+  run.error = change.error;
+  index(run);
+}
+
+void State::apply_one(const model::CancelAsked& change) {
+  model::Run& run = runs_.at(change.run_id);
+  run.cancel_asked_at = change.at;
+  run.reason = change.reason;
+}
+
+void State::apply_one(const model::QueuedCancelled& change) { end_run(change.run_id); }
+
+void State::apply_one(const model::DefinitionStored& change) { definitions_.insert(change.hash); }
+
+}  // namespace eider::engine

@@ -1,0 +1,133 @@
+// The engine's memory: what is open, as the store says, indexed for deciding. It is a cache: built from load_open(),
+// moved only by the same Change values that the store applied, and thrown away for a fresh load when a commit fails.
+// Engine thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "decide/admission.h"
+#include "decide/due.h"
+#include "model/change.h"
+#include "store/store.h"
+#include "timing/rule.h"
+#include "workspace/load.h"
+
+namespace eider::engine {
+
+/// One schedule of the workspace in force.
+struct ScheduleEntry {
+  std::string key;  ///< `pipeline/id`
+  std::shared_ptr<const model::Pipeline> pipeline;
+  std::size_t index = 0;  ///< of the schedule in the pipeline
+  timing::Rule rule;
+  std::optional<Instant> next;      ///< in due_ while set
+  std::optional<Instant> held_until;  ///< a decision of it failed in the store: not tried again before
+
+  const model::Schedule& schedule() const { return pipeline->schedules[index]; }
+};
+
+/// The open runs of one pipeline (in the workspace or not any more).
+struct PipelineRuns {
+  /// Oldest first: ids sort by creation.
+  std::set<std::string> open;
+  /// Queued and not backing off, in the order of claims: priority, then age.
+  std::set<std::pair<int, std::string>> ready;  ///< (-priority, id)
+};
+
+class State {
+ public:
+  State() = default;
+
+  /// Builds everything from the store; the workspace stays. Cursors of unknown schedules are kept for the day they
+  /// come back.
+  void load(store::OpenState open, Instant now);
+  /// Puts a (re)loaded workspace in force. Cursors are not touched: see cursor_changes().
+  void set_workspace(std::shared_ptr<const workspace::Workspace> workspace);
+  /// The cursors that the workspace in force asks for: of new schedules and of changed rules, at `now`.
+  std::vector<model::Change> cursor_changes(Instant now) const;
+
+  void apply(const model::ChangeSet& changes);
+
+  const workspace::Workspace& workspace() const { return *workspace_; }
+  bool has_workspace() const { return workspace_ != nullptr; }
+  const workspace::LoadedPipeline* pipeline(const std::string& name) const;
+  /// True when the file that should hold the pipeline is broken and no good version is known: its runs wait.
+  bool is_broken(const std::string& name) const;
+
+  const model::Run* run(const std::string& id) const;
+  const std::unordered_map<std::string, model::Run>& runs() const { return runs_; }
+  const std::map<std::string, PipelineRuns>& runs_by_pipeline() const { return by_pipeline_; }
+  const std::map<std::string, model::Attempt>& live() const { return live_; }
+  const std::unordered_map<std::string, model::Cursor>& cursors() const { return cursors_; }
+  std::vector<decide::ActiveRun> active(const std::string& pipeline) const;
+  int queued_count() const { return static_cast<int>(runs_.size() - live_.size()); }
+  bool knows_definition(const std::string& hash) const { return definitions_.contains(hash); }
+  /// Run that an idempotency key made, if it is still open.
+  const std::string* run_of_key(const std::string& idempotency_key) const;
+
+  /// Use of pools, files, workers: the sum over live claims, made anew at each call (I7).
+  decide::Use use() const;
+  decide::Capacity capacity() const;
+  /// What a run of the pipeline takes, its database resolved.
+  const model::Taken& wanted(const std::string& pipeline) const;
+
+  std::unordered_map<std::string, ScheduleEntry>& schedules() { return schedules_; }
+  const std::unordered_map<std::string, ScheduleEntry>& schedules() const { return schedules_; }
+  decide::DueFacts facts(const ScheduleEntry& entry, const std::vector<decide::ActiveRun>& active) const;
+  /// The schedule that is due first, and when; none: no schedule will ever be.
+  std::optional<std::pair<Instant, std::string>> first_due() const;
+  /// Looks at the schedule again no earlier than `at`.
+  void hold(const std::string& key, Instant at);
+
+  /// Queued runs whose backoff is over by `now` become ready; true when there were any.
+  bool release_backoffs(Instant now);
+  std::optional<Instant> first_backoff() const;
+  /// The wall clock was set back by `by`: waits in memory follow it.
+  void shift_backoffs(Micros by);
+  /// The queued run that is the first to outlive its pipeline's queue_timeout.
+  std::optional<std::pair<Instant, std::string>> first_expiry() const;
+  /// Schedules whose cursor lies after `now`: the clock was set back below what was decided.
+  std::vector<std::string> cursors_after(Instant now) const;
+
+ private:
+  void refresh(ScheduleEntry& entry);
+  void refresh(const std::string& key);
+  void index(const model::Run& run);
+  void unindex(const model::Run& run);
+  std::optional<Instant> expiry(const model::Run& run) const;
+  void end_run(const std::string& id);
+  void apply_one(const model::CursorPlaced& change);
+  void apply_one(const model::OccurrencesDecided& change);
+  void apply_one(const model::CursorWithdrawn& change);
+  void apply_one(const model::SchedulePaused& change);
+  void apply_one(const model::RunQueued& change);
+  void apply_one(const model::RunClaimed& change);
+  void apply_one(const model::AttemptEnded& change);
+  void apply_one(const model::CancelAsked& change);
+  void apply_one(const model::QueuedCancelled& change);
+  void apply_one(const model::DefinitionStored& change);
+  void apply_one(const model::ClockNoted&) {}
+
+  std::shared_ptr<const workspace::Workspace> workspace_;
+  std::unordered_map<std::string, ScheduleEntry> schedules_;
+  std::set<std::pair<Instant, std::string>> due_;
+  std::unordered_set<std::string> broken_names_;
+  std::map<std::string, model::Taken> wanted_;  ///< by pipeline
+  std::unordered_map<std::string, model::Cursor> cursors_;
+  std::unordered_map<std::string, model::Run> runs_;
+  std::map<std::string, PipelineRuns> by_pipeline_;
+  std::map<std::string, model::Attempt> live_;  ///< by run
+  std::set<std::pair<Instant, std::string>> backing_off_;
+  std::set<std::pair<Instant, std::string>> expiring_;
+  std::unordered_map<std::string, std::string> keys_;  ///< idempotency key -> run
+  std::unordered_set<std::string> definitions_;
+};
+
+}  // namespace eider::engine

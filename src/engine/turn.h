@@ -1,0 +1,43 @@
+// What one turn gathers: the transaction, and everything that must wait for its commit. Engine thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/loop.h"
+#include "model/change.h"
+
+namespace eider::engine {
+
+class Turn {
+ public:
+  Turn(Loop& loop, Instant now) : loop_(loop), now_(now) {}
+
+  Instant now() const { return now_; }
+  /// Applies one decision to the transaction and, when it holds, to memory. False: it does not hold any more.
+  /// Once the store has failed (failed()), nothing more is applied.
+  bool decide(model::ChangeSet changes);
+  /// True: as decide(), and an error of this one decision was logged and is in `error`.
+  bool failed() const { return failed_; }
+  const Error& failure() const { return *failure_; }
+  /// The last decide() met an error that concerns it alone.
+  const std::optional<Error>& own_error() const { return own_error_; }
+  int decisions() const { return static_cast<int>(committed_.size()); }
+  bool full() const;
+
+  /// What happens after the commit, in this order: hand-offs and cancels, then what is forgotten, then answers.
+  void after_commit(std::function<void()> action) { after_.push_back(std::move(action)); }
+
+ private:
+  friend class Loop;
+  Loop& loop_;
+  const Instant now_;
+  bool failed_ = false;
+  std::optional<Error> failure_;
+  std::optional<Error> own_error_;
+  std::vector<model::ChangeSet> committed_;
+  std::vector<std::function<void()>> after_;
+};
+
+}  // namespace eider::engine

@@ -1,0 +1,133 @@
+// Answers to questions, from memory; nothing here is stored.
+#include <unistd.h>
+
+#include "base/log.h"
+#include "engine/loop.h"
+
+namespace eider::engine {
+namespace {
+
+template <typename... Ts>
+struct Cases : Ts... {
+  using Ts::operator()...;
+};
+
+}  // namespace
+
+void Loop::answer(Command& question) {
+  std::visit(Cases{[&](AskLive& ask) {
+                     std::vector<LiveRun> out;
+                     for (const std::string& id : ask.run_ids) out.push_back(live_view(id));
+                     ask.reply(std::move(out));
+                   },
+                   [&](AskPools& ask) { ask.reply(pool_views()); },
+                   [&](AskSchedules& ask) { ask.reply(schedule_views(ask.key)); },
+                   [&](AskPipelines& ask) { ask.reply(pipeline_views()); },
+                   [&](AskStatus& ask) { ask.reply(status_view()); },
+                   [](auto&) { EIDER_CHECK(false, "a command among the questions"); }},
+             question);
+}
+
+LiveRun Loop::live_view(const std::string& run_id) const {
+  LiveRun view;
+  if (const auto live = live_.find(run_id); live != live_.end()) view = live->second;
+  view.run_id = run_id;
+  if (const model::Run* run = state_.run(run_id)) view.waiting_for = waiting_for(*run);
+  return view;
+}
+
+std::vector<PoolUse> Loop::pool_views() const {
+  std::map<std::string, PoolUse> pools;
+  for (const auto& [name, pool] : state_.workspace().settings.pools) pools[name] = {name, pool.slots, 0, 0, {}};
+  for (const auto& [id, attempt] : state_.live()) {
+    for (const auto& [name, slots] : attempt.taken.pools) {
+      // A pool that was removed from the file is shown until its last holder ends.
+      PoolUse& pool = pools[name];
+      pool.name = name;
+      pool.used += slots;
+      pool.holders.push_back(id);
+    }
+  }
+  for (const auto& [pipeline, runs] : state_.runs_by_pipeline()) {
+    if (!state_.pipeline(pipeline)) continue;
+    for (const auto& [name, slots] : state_.wanted(pipeline).pools) {
+      PoolUse& pool = pools[name];
+      if (pool.used + slots > pool.slots) pool.waiting += static_cast<int>(runs.ready.size());
+    }
+  }
+  std::vector<PoolUse> out;
+  for (auto& [name, pool] : pools) out.push_back(std::move(pool));
+  return out;
+}
+
+std::vector<ScheduleView> Loop::schedule_views(const std::optional<std::string>& key) const {
+  std::vector<ScheduleView> out;
+  for (const auto& [name, entry] : state_.schedules()) {
+    if (key && *key != name) continue;
+    ScheduleView view;
+    view.key = name;
+    view.pipeline = entry.pipeline->name;
+    view.schedule = entry.schedule();
+    if (const auto cursor = state_.cursors().find(name); cursor != state_.cursors().end()) {
+      view.paused = cursor->second.paused;
+      view.note = cursor->second.note;
+    }
+    view.next = entry.next;
+    view.description = entry.rule.describe();
+    out.push_back(std::move(view));
+  }
+  std::sort(out.begin(), out.end(), [](const ScheduleView& a, const ScheduleView& b) { return a.key < b.key; });
+  return out;
+}
+
+std::vector<PipelineView> Loop::pipeline_views() const {
+  std::map<std::string, PipelineView> views;
+  for (const auto& [name, loaded] : state_.workspace().pipelines) {
+    PipelineView& view = views[name];
+    view.name = name;
+    view.file = loaded.pipeline->file;
+    view.description = loaded.pipeline->description;
+    view.definition = loaded.hash;
+  }
+  for (const auto& [file, broken] : state_.workspace().broken) {
+    const std::string& name = broken.pipeline.empty() ? file : broken.pipeline;
+    PipelineView& view = views[name];
+    view.name = name;
+    view.file = file;
+    view.broken = true;
+    for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics) {
+      if (diagnostic.file == file && view.error.empty()) view.error = workspace::format(diagnostic);
+    }
+  }
+  for (const auto& [id, run] : state_.runs()) {
+    const auto view = views.find(run.pipeline);
+    if (view == views.end()) continue;
+    ++(run.state == model::RunState::queued ? view->second.queued : view->second.running);
+  }
+  std::vector<PipelineView> out;
+  for (auto& [name, view] : views) out.push_back(std::move(view));
+  return out;
+}
+
+StatusView Loop::status_view() const {
+  StatusView view;
+  view.now = parts_.clock.now();
+  view.started_at = started_at_;
+  view.version = options_.version;
+  view.workspace = state_.workspace().root;
+  view.pid = static_cast<int>(getpid());
+  view.health = !trouble_.empty() ? "degraded" : draining_ ? "draining" : "ok";
+  if (!trouble_.empty()) view.health_detail = "the store cannot be written since " + format_rfc3339(trouble_since_) + ": " + trouble_;
+  view.pipelines = static_cast<int>(state_.workspace().pipelines.size());
+  view.schedules = static_cast<int>(state_.schedules().size());
+  view.broken_files = static_cast<int>(state_.workspace().broken.size());
+  view.running = static_cast<int>(state_.live().size());
+  view.queued = state_.queued_count();
+  view.max_workers = state_.workspace().settings.max_workers;
+  if (const auto due = state_.first_due()) view.next_due = due->first;
+  view.stale_results = stale_results_;
+  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics) view.diagnostics.push_back(workspace::format(diagnostic));
+  return view;
+}
+
+}  // namespace eider::engine

@@ -1,0 +1,264 @@
+// The JSON form of a pipeline: written once when it is loaded, stored by hash, read by the worker.
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "model/pipeline.h"
+
+namespace eider::model {
+namespace {
+
+namespace json = boost::json;
+
+template <typename T>
+json::value or_null(const std::optional<T>& value) {
+  return value ? json::value(*value) : json::value(nullptr);
+}
+json::value us(const std::optional<Micros>& value) { return value ? json::value(value->count()) : json::value(nullptr); }
+json::value us(const std::optional<Instant>& value) { return value ? json::value(to_us(*value)) : json::value(nullptr); }
+
+json::array strings(const std::vector<std::string>& values) {
+  json::array out;
+  for (const std::string& value : values) out.emplace_back(value);
+  return out;
+}
+
+json::object write(const Schedule& s) {
+  return {{"id", s.id},
+          {"cron", s.timing.cron},
+          {"every_us", us(s.timing.every)},
+          {"anchor_us", us(s.timing.anchor)},
+          {"from_completion", s.timing.from_completion},
+          {"at_us", us(s.timing.at)},
+          {"timezone", s.timing.timezone},
+          {"overlap", to_text(s.overlap)},
+          {"misfire", to_text(s.misfire)},
+          {"grace_us", s.grace.count()},
+          {"max_catchup", s.max_catchup},
+          {"catchup_window_us", s.catchup_window.count()},
+          {"queue_limit", s.queue_limit}};
+}
+
+json::object write(const Step& s) {
+  json::object env;
+  for (const auto& [name, value] : s.env) env[name] = value;
+  return {{"id", s.id},
+          {"kind", s.kind == Step::Kind::sql ? "sql" : "run"},
+          {"sql", s.sql},
+          {"sql_file", s.sql_origin.file},
+          {"sql_first_line", s.sql_origin.first_line},
+          {"transaction", s.transaction},
+          {"argv", strings(s.argv)},
+          {"env", env},
+          {"needs", strings(s.needs)},
+          {"timeout_us", us(s.timeout)}};
+}
+
+/// Reads keys of one object; the first that is missing or of another kind is kept as the error.
+class Fields {
+ public:
+  Fields(const json::value& value, std::string where, std::string& error) : where_(std::move(where)), error_(error) {
+    object_ = value.if_object();
+    if (!object_) fail("(itself)");
+  }
+  std::string text(const char* key) {
+    const json::value* v = find(key);
+    if (v && v->is_string()) return std::string(v->get_string());
+    fail(key);
+    return {};
+  }
+  std::int64_t number(const char* key) {
+    const json::value* v = find(key);
+    if (v && v->is_int64()) return v->get_int64();
+    fail(key);
+    return 0;
+  }
+  int small(const char* key) { return static_cast<int>(number(key)); }
+  double real(const char* key) {
+    const json::value* v = find(key);
+    if (v && v->is_number()) return v->to_number<double>();
+    fail(key);
+    return 0;
+  }
+  bool flag(const char* key) {
+    const json::value* v = find(key);
+    if (v && v->is_bool()) return v->get_bool();
+    fail(key);
+    return false;
+  }
+  std::optional<std::int64_t> maybe(const char* key) {
+    const json::value* v = find(key);
+    if (v && v->is_null()) return std::nullopt;
+    return number(key);
+  }
+  std::optional<Micros> maybe_micros(const char* key) {
+    const auto v = maybe(key);
+    return v ? std::optional(Micros(*v)) : std::nullopt;
+  }
+  std::optional<Instant> maybe_instant(const char* key) {
+    const auto v = maybe(key);
+    return v ? std::optional(from_us(*v)) : std::nullopt;
+  }
+  const json::array& list(const char* key) {
+    static const json::array none;
+    const json::value* v = find(key);
+    if (v && v->is_array()) return v->get_array();
+    fail(key);
+    return none;
+  }
+  std::vector<std::string> texts(const char* key) {
+    std::vector<std::string> out;
+    for (const json::value& v : list(key)) {
+      if (v.is_string()) out.emplace_back(v.get_string());
+      else fail(key);
+    }
+    return out;
+  }
+  const json::value& value(const char* key) {
+    static const json::value none;
+    const json::value* v = find(key);
+    if (v) return *v;
+    fail(key);
+    return none;
+  }
+
+ private:
+  const json::value* find(const char* key) const { return object_ ? object_->if_contains(key) : nullptr; }
+  void fail(const char* key) {
+    if (error_.empty()) error_ = fmt::format("{}: {}", where_, key);
+  }
+  const json::object* object_ = nullptr;
+  std::string where_;
+  std::string& error_;
+};
+
+template <typename Enum, std::size_t N>
+Enum enum_from(const std::string& text, const Enum (&values)[N], std::string& error) {
+  for (const Enum value : values) {
+    if (text == to_text(value)) return value;
+  }
+  if (error.empty()) error = fmt::format("unknown value {}", text);
+  return values[0];
+}
+
+Schedule read_schedule(const json::value& value, std::string& error) {
+  Fields f(value, "schedule", error);
+  Schedule s;
+  s.id = f.text("id");
+  s.timing.cron = f.text("cron");
+  s.timing.every = f.maybe_micros("every_us");
+  s.timing.anchor = f.maybe_instant("anchor_us");
+  s.timing.from_completion = f.flag("from_completion");
+  s.timing.at = f.maybe_instant("at_us");
+  s.timing.timezone = f.text("timezone");
+  constexpr Overlap overlaps[] = {Overlap::skip, Overlap::queue, Overlap::replace, Overlap::allow};
+  constexpr Misfire misfires[] = {Misfire::skip, Misfire::latest, Misfire::all};
+  s.overlap = enum_from(f.text("overlap"), overlaps, error);
+  s.misfire = enum_from(f.text("misfire"), misfires, error);
+  s.grace = Micros(f.number("grace_us"));
+  s.max_catchup = f.small("max_catchup");
+  s.catchup_window = Micros(f.number("catchup_window_us"));
+  s.queue_limit = f.small("queue_limit");
+  return s;
+}
+
+Step read_step(const json::value& value, std::string& error) {
+  Fields f(value, "step", error);
+  Step s;
+  s.id = f.text("id");
+  s.kind = f.text("kind") == "sql" ? Step::Kind::sql : Step::Kind::run;
+  s.sql = f.text("sql");
+  s.sql_origin = {f.text("sql_file"), f.small("sql_first_line")};
+  s.transaction = f.flag("transaction");
+  s.argv = f.texts("argv");
+  const json::value& env = f.value("env");
+  if (const json::object* object = env.if_object()) {
+    for (const auto& [name, text] : *object) {
+      if (text.is_string()) s.env[std::string(name)] = std::string(text.get_string());
+    }
+  }
+  s.needs = f.texts("needs");
+  s.timeout = f.maybe_micros("timeout_us");
+  return s;
+}
+
+}  // namespace
+
+std::string definition_json(const Pipeline& p) {
+  json::object pools;
+  for (const auto& [name, slots] : p.pools) pools[name] = slots;
+  json::array schedules;
+  for (const Schedule& schedule : p.schedules) schedules.push_back(write(schedule));
+  json::array steps;
+  for (const Step& step : p.steps) steps.push_back(write(step));
+  json::array publishes;
+  for (const Publish& publish : p.publishes) {
+    publishes.push_back(json::object{
+        {"asset", publish.asset}, {"path", publish.path}, {"table", publish.table}, {"after", publish.after}});
+  }
+  json::value database(nullptr);
+  if (p.database) database = json::object{{"file", p.database->file}, {"read_only", p.database->read_only}};
+  return json::serialize(json::object{
+      {"version", 1},
+      {"pipeline", p.name},
+      {"file", p.file},
+      {"description", p.description},
+      {"database", std::move(database)},
+      {"pools", std::move(pools)},
+      {"schedules", std::move(schedules)},
+      {"steps", std::move(steps)},
+      {"publishes", std::move(publishes)},
+      {"timezone", p.timezone},
+      {"timeout_us", p.timeout.count()},
+      {"queue_timeout_us", us(p.queue_timeout)},
+      {"threads", or_null(p.resources.threads)},
+      {"memory_bytes", or_null(p.resources.memory_bytes)},
+      {"temp_bytes", or_null(p.resources.temp_bytes)},
+      {"retry",
+       json::object{{"max_attempts", p.retry.max_attempts},
+                    {"backoff_us", p.retry.backoff.count()},
+                    {"factor", p.retry.factor},
+                    {"max_backoff_us", p.retry.max_backoff.count()},
+                    {"jitter", p.retry.jitter}}},
+      {"max_active_runs", p.max_active_runs},
+      {"priority", p.priority}});
+}
+
+Result<Pipeline> parse_definition(std::string_view text) {
+  boost::system::error_code failed;
+  const json::value value = json::parse(text, failed);
+  if (failed) return Error{ErrorCode::corrupt, "the stored definition is not JSON: " + failed.message()};
+  std::string error;
+  Fields f(value, "definition", error);
+  Pipeline p;
+  if (f.number("version") != 1 && error.empty()) error = "a newer version";
+  p.name = f.text("pipeline");
+  p.file = f.text("file");
+  p.description = f.text("description");
+  if (const json::value& database = f.value("database"); database.is_object()) {
+    Fields d(database, "database", error);
+    p.database = Database{d.text("file"), d.flag("read_only")};
+  }
+  if (const json::object* pools = f.value("pools").if_object()) {
+    for (const auto& [name, slots] : *pools) p.pools[std::string(name)] = slots.is_int64() ? static_cast<int>(slots.get_int64()) : 1;
+  }
+  for (const json::value& schedule : f.list("schedules")) p.schedules.push_back(read_schedule(schedule, error));
+  for (const json::value& step : f.list("steps")) p.steps.push_back(read_step(step, error));
+  for (const json::value& publish : f.list("publishes")) {
+    Fields o(publish, "publishes", error);
+    p.publishes.push_back({o.text("asset"), o.text("path"), o.text("table"), o.text("after")});
+  }
+  p.timezone = f.text("timezone");
+  p.timeout = Micros(f.number("timeout_us"));
+  p.queue_timeout = f.maybe_micros("queue_timeout_us");
+  if (const auto threads = f.maybe("threads")) p.resources.threads = static_cast<int>(*threads);
+  p.resources.memory_bytes = f.maybe("memory_bytes");
+  p.resources.temp_bytes = f.maybe("temp_bytes");
+  Fields r(f.value("retry"), "retry", error);
+  p.retry = {r.small("max_attempts"), Micros(r.number("backoff_us")), r.real("factor"), Micros(r.number("max_backoff_us")), r.real("jitter")};
+  p.max_active_runs = f.small("max_active_runs");
+  p.priority = f.small("priority");
+  if (!error.empty()) return Error{ErrorCode::corrupt, "the stored definition is wrong at " + error};
+  return p;
+}
+
+}  // namespace eider::model

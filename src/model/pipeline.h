@@ -1,0 +1,151 @@
+// What a person writes in pipelines/*.yaml and eider.yaml, read and checked. Plain values; immutable once loaded.
+// `workspace/` makes them from files, `decide/` and `engine/` read them, the worker gets a pipeline as its definition.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace eider::model {
+
+/// What happens to an occurrence that falls due while a run of the pipeline is active (design section 6).
+enum class Overlap { skip, queue, replace, allow };
+/// What happens to occurrences that are decided later than `grace` (design section 6).
+enum class Misfire { skip, latest, all };
+
+/// The clock rule as it was written; `timing::Rule` is made from it. Exactly one of cron, every, at is set.
+struct Timing {
+  std::string cron;
+  std::optional<Micros> every;
+  std::optional<Instant> anchor;
+  bool from_completion = false;  ///< `from: completion`: fixed delay, counted from the end of the last run
+  std::optional<Instant> at;     ///< one-shot
+  std::string timezone = "UTC";
+  bool operator==(const Timing&) const = default;
+};
+
+struct Schedule {
+  std::string id;
+  Timing timing;
+  Overlap overlap = Overlap::skip;
+  Misfire misfire = Misfire::latest;
+  Micros grace = std::chrono::seconds(10);
+  int max_catchup = 100;
+  Micros catchup_window = std::chrono::hours(7 * 24);
+  int queue_limit = 1;
+  bool operator==(const Schedule&) const = default;
+};
+
+struct RetryPolicy {
+  int max_attempts = 1;
+  Micros backoff = std::chrono::seconds(10);
+  double factor = 2;
+  Micros max_backoff = std::chrono::minutes(5);
+  double jitter = 0.10;
+  bool operator==(const RetryPolicy&) const = default;
+};
+
+/// Where a text of a step comes from, for messages: `pipelines/x.yaml` and, for SQL, the file and its first line.
+struct Origin {
+  std::string file;    ///< workspace-relative
+  int first_line = 1;  ///< line of `file` on which the text begins
+  bool operator==(const Origin&) const = default;
+};
+
+struct Step {
+  enum class Kind { sql, run };
+  std::string id;
+  Kind kind = Kind::run;
+  std::string sql;                 ///< the script itself, also where it was read from a file
+  Origin sql_origin;
+  bool transaction = true;         ///< false: `transaction: none`
+  std::vector<std::string> argv;   ///< `run:`; with `shell: true` it is {/bin/sh, -c, text}
+  std::map<std::string, std::string> env;
+  std::vector<std::string> needs;  ///< ids of steps of this pipeline; no cycle
+  std::optional<Micros> timeout;
+  bool operator==(const Step&) const = default;
+};
+
+/// The DuckDB file that a pipeline's SQL steps use; without one they work in memory.
+struct Database {
+  std::string file;  ///< workspace-relative or absolute
+  bool read_only = false;
+  bool operator==(const Database&) const = default;
+};
+
+/// What a successful run publishes. Exactly one of path and table is set.
+struct Publish {
+  std::string asset;
+  std::string path;   ///< workspace-relative file or folder, staged and renamed
+  std::string table;  ///< table of the pipeline's database
+  std::string after;  ///< id of the step that completes it; empty: the end of the run
+  bool operator==(const Publish&) const = default;
+};
+
+struct Resources {
+  std::optional<int> threads;
+  std::optional<std::int64_t> memory_bytes;
+  std::optional<std::int64_t> temp_bytes;
+  bool operator==(const Resources&) const = default;
+};
+
+struct Pipeline {
+  std::string name;
+  std::string file;  ///< workspace-relative path of the YAML file
+  std::string description;
+  std::optional<Database> database;
+  std::map<std::string, int> pools;  ///< slots taken of each pool by one run
+  std::vector<Schedule> schedules;
+  std::vector<Step> steps;
+  std::vector<Publish> publishes;
+  std::string timezone = "UTC";
+  Micros timeout = std::chrono::hours(24);
+  std::optional<Micros> queue_timeout;
+  Resources resources;
+  RetryPolicy retry;
+  int max_active_runs = 1;  ///< 0: unbounded (a schedule says `overlap: allow`)
+  int priority = 0;         ///< higher first
+  bool operator==(const Pipeline&) const = default;
+};
+
+struct Pool {
+  std::string name;
+  int slots = 1;
+  bool operator==(const Pool&) const = default;
+};
+
+/// eider.yaml.
+struct Settings {
+  int max_workers = 16;
+  std::map<std::string, Pool> pools;
+  std::string timezone = "UTC";                           ///< default of pipelines
+  RetryPolicy retry;                                      ///< default of pipelines
+  std::optional<std::int64_t> memory_bytes;               ///< ceiling of the sum over running runs
+  std::int64_t log_limit_bytes = 64LL * 1024 * 1024;      ///< log of one attempt
+  Micros drain_timeout = std::chrono::seconds(30);        ///< `eider stop`: then running runs are interrupted
+  bool operator==(const Settings&) const = default;
+};
+
+const char* to_text(Overlap value);
+const char* to_text(Misfire value);
+
+/// The canonical JSON of a pipeline, SQL text included: what is stored by hash and handed to a worker.
+std::string definition_json(const Pipeline& pipeline);
+/// Reads it back; an Error `corrupt` names the key.
+Result<Pipeline> parse_definition(std::string_view json);
+/// base::content_hash of definition_json.
+std::string definition_hash(std::string_view definition_json_text);
+/// The hash by which a schedule's cursor knows its rule: of the timing only, so that a changed policy keeps it.
+std::string rule_hash(const Timing& timing);
+
+/// `pipeline/id`, as schedules and triggers are named everywhere.
+std::string schedule_key(std::string_view pipeline, std::string_view schedule);
+
+/// Names of pipelines, schedules, steps, pools and assets' parts: letters, digits, `_` and `-`, first a letter or
+/// digit, 1 to 100 characters. The one check at the border: what passes can be part of a path (O-25).
+Result<void> check_name(std::string_view what, std::string_view name);
+
+}  // namespace eider::model

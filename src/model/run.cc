@@ -1,0 +1,119 @@
+#include "model/run.h"
+
+#include <array>
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace eider::model {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<const char*, 5> run_states = {"queued", "running", "succeeded", "failed", "cancelled"};
+constexpr std::array<const char*, 7> outcomes = {"succeeded", "failed",      "timed_out", "cancelled",
+                                                 "crashed",   "interrupted", "released"};
+constexpr std::array<const char*, 4> trigger_kinds = {"schedule", "data", "manual", "backfill"};
+constexpr std::array<const char*, 6> decisions = {"run", "skipped", "missed", "coalesced", "excluded", "paused"};
+
+template <typename Enum, std::size_t N>
+const char* name_of(const std::array<const char*, N>& names, Enum value) {
+  const auto index = static_cast<std::size_t>(value);
+  EIDER_CHECK(index < N, "a value outside its enum");
+  return names[index];
+}
+
+struct Sentence {
+  std::string_view code;
+  std::string_view text;
+};
+constexpr Sentence sentences[] = {
+    {reason::due, "it was due"},
+    {reason::late, "it was due and is run late, as misfire: latest says"},
+    {reason::caught_up, "it was missed and is caught up, as misfire: all says"},
+    {reason::active_run, "a run of the pipeline was active, and overlap: skip says not to start another"},
+    {reason::queue_full, "as many runs were waiting as queue_limit allows"},
+    {reason::server_queue_full, "the server's queue was full"},
+    {reason::misfire_skip, "it was decided later than grace, and misfire: skip says not to run it"},
+    {reason::newer_due, "a newer instant of the schedule was due as well, and misfire: latest runs only the newest"},
+    {reason::catchup_limit, "more was missed than max_catchup allows, and only the newest are caught up"},
+    {reason::catchup_window, "it is older than catchup_window"},
+    {reason::paused, "the schedule was paused"},
+    {reason::rule_changed, "the schedule is new or its rule was changed, and starts from then"},
+    {reason::clock_stepped_back, "the clock was set back"},
+    {reason::requested, "a person asked for it"},
+    {reason::replaced, "a newer run of the schedule took its place, as overlap: replace says"},
+    {reason::expired, "it waited longer than queue_timeout"},
+    {reason::pipeline_removed, "the pipeline was removed from the workspace"},
+    {reason::schedule_removed, "the schedule was removed from the pipeline"},
+    {reason::budget_spent, "no attempts were left"},
+    {reason::interruptions_spent, "it was interrupted too often"},
+    {reason::definition_broken, "the pipeline's file is wrong"},
+};
+
+}  // namespace
+
+bool is_terminal(RunState state) { return state >= RunState::succeeded; }
+const char* to_text(RunState value) { return name_of(run_states, value); }
+const char* to_text(Outcome value) { return name_of(outcomes, value); }
+const char* to_text(TriggerKind value) { return name_of(trigger_kinds, value); }
+const char* to_text(Decision value) { return name_of(decisions, value); }
+
+std::optional<RunState> run_state_from(std::string_view text) {
+  for (std::size_t i = 0; i < run_states.size(); ++i) {
+    if (text == run_states[i]) return static_cast<RunState>(i);
+  }
+  return std::nullopt;
+}
+
+std::string reason_sentence(std::string_view code) {
+  for (const Sentence& sentence : sentences) {
+    if (sentence.code == code) return std::string(sentence.text);
+  }
+  return std::string(code);
+}
+
+std::string taken_json(const Taken& taken) {
+  json::object pools;
+  for (const auto& [name, slots] : taken.pools) pools[name] = slots;
+  json::array files;
+  for (const Taken::File& file : taken.files) files.push_back(json::object{{"path", file.path}, {"read_only", file.read_only}});
+  return json::serialize(json::object{{"pools", pools}, {"files", files}, {"memory_bytes", taken.memory_bytes}});
+}
+
+Result<Taken> parse_taken(std::string_view text) {
+  const Error broken{ErrorCode::corrupt, fmt::format("what a claim took is not readable: {}", text.substr(0, 200))};
+  boost::system::error_code failed;
+  const json::value value = json::parse(text, failed);
+  if (failed || !value.is_object()) return broken;
+  Taken taken;
+  const json::object& object = value.get_object();
+  if (const json::value* pools = object.if_contains("pools"); pools && pools->is_object()) {
+    for (const auto& [name, slots] : pools->get_object()) {
+      if (!slots.is_int64()) return broken;
+      taken.pools[std::string(name)] = static_cast<int>(slots.get_int64());
+    }
+  }
+  if (const json::value* files = object.if_contains("files"); files && files->is_array()) {
+    for (const json::value& file : files->get_array()) {
+      const json::object* entry = file.if_object();
+      const json::value* path = entry ? entry->if_contains("path") : nullptr;
+      const json::value* read_only = entry ? entry->if_contains("read_only") : nullptr;
+      if (!path || !path->is_string() || !read_only || !read_only->is_bool()) return broken;
+      taken.files.push_back({std::string(path->get_string()), read_only->get_bool()});
+    }
+  }
+  if (const json::value* memory = object.if_contains("memory_bytes"); memory && memory->is_int64()) {
+    taken.memory_bytes = memory->get_int64();
+  }
+  return taken;
+}
+
+std::string occurrence_id(std::string_view schedule, Instant scheduled_for) {
+  return derived_id({"occurrence", schedule, std::to_string(to_us(scheduled_for))});
+}
+
+}  // namespace eider::model

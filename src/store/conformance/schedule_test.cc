@@ -1,0 +1,126 @@
+// Cursors and decisions: what a schedule has decided is decided once, also when the clock is set back (O-05, I6).
+#include "store/conformance/fixture.h"
+
+namespace eider::store::conformance {
+namespace {
+
+using model::Decision;
+using Applied = std::vector<bool>;
+
+const std::string nightly = "flights/nightly";
+
+class ScheduleTest : public ConformanceTest {
+ protected:
+  std::vector<Instant> decided(const std::string& schedule) {
+    std::vector<Instant> instants;
+    const auto page = reader()->occurrences({.schedule = schedule, .decision = {}}, 1000, "").value();
+    for (const auto& one : page.items) {
+      instants.push_back(one.scheduled_for);
+    }
+    return instants;
+  }
+};
+EIDER_FOR_EVERY_BACKEND(ScheduleTest);
+
+model::OccurrencesDecided decide(Instant from, Instant to, std::vector<model::Occurrence> occurrences) {
+  return {nightly, from, to, std::move(occurrences)};
+}
+
+TEST_P(ScheduleTest, ADecisionMovesTheCursorThatItExpects) {
+  auto store = open();
+  auto one = occurrence(nightly, at(10), Decision::run);
+  const auto run = run_of(one, 1);
+  const model::ChangeSet set = {decide(at(0), at(10), {one}), model::RunQueued{run}};
+  EXPECT_EQ(turn(*store, {set, {placed(nightly, at(0))}, set, set}), (Applied{false, true, true, false}));
+  EXPECT_EQ(store->load_open()->cursors[0].decided_until, at(10));
+  EXPECT_EQ(store->load_open()->runs, std::vector{run});
+  EXPECT_EQ(reader()->occurrences({}, 10, "")->items, std::vector{one});
+  EXPECT_FALSE(apply_one(*store, {decide(at(9), at(20), {})})) << "another cursor was expected";
+}
+
+TEST_P(ScheduleTest, AChangedRulePlacesTheCursorAnew) {
+  auto store = open();
+  auto changed = placed(nightly, at(50));
+  changed.cursor.rule = "other";
+  turn(*store, {{placed(nightly, at(0))}, {changed}});
+  EXPECT_EQ(store->load_open()->cursors, std::vector{changed.cursor});
+}
+
+TEST_P(ScheduleTest, PausingNeedsACursor) {
+  auto store = open();
+  EXPECT_EQ(turn(*store, {{model::SchedulePaused{nightly, true, "", at(0)}}, {model::CursorWithdrawn{nightly, at(0)}}}),
+            (Applied{false, false}));
+  turn(*store, {{placed(nightly, at(0))},
+                {model::SchedulePaused{nightly, true, "why", at(1)}},
+                {model::SchedulePaused{nightly, false, "", at(2)}}});
+  EXPECT_EQ(store->load_open()->cursors, std::vector{placed(nightly, at(0)).cursor});
+}
+
+TEST_P(ScheduleTest, AClockSetBackWithdrawsWhatRanNothing) {
+  auto store = open();
+  auto ran = occurrence(nightly, at(40), Decision::run);
+  const auto run = run_of(ran, 1);
+  turn(*store,
+       {{placed(nightly, at(0))},
+        {decide(at(0), at(40),
+                {occurrence(nightly, at(10), Decision::missed), occurrence(nightly, at(20), Decision::skipped),
+                 occurrence(nightly, at(25), Decision::coalesced), occurrence(nightly, at(30), Decision::excluded),
+                 occurrence(nightly, at(35), Decision::paused), ran}),
+         model::RunQueued{run}},
+        {placed("flights/other", at(0))},
+        {model::OccurrencesDecided{
+            "flights/other", at(0), at(30), {occurrence("flights/other", at(30), Decision::missed)}}}});
+  ASSERT_TRUE(apply_one(*store, {model::CursorWithdrawn{nightly, at(10)}}));
+  EXPECT_EQ(decided(nightly), (std::vector{at(40), at(10)}));
+  EXPECT_EQ(decided("flights/other"), std::vector{at(30)});
+  EXPECT_EQ(reader()->cursor(nightly).value()->decided_until, at(10));
+  // A server that starts now is told what may not run again.
+  EXPECT_EQ(store->load_open()->decided_ahead, std::vector{ran});
+  EXPECT_EQ(store->decided_after(nightly, at(10)).value(), std::vector{ran});
+  EXPECT_TRUE(store->decided_after(nightly, at(40)).value().empty());
+}
+
+TEST_P(ScheduleTest, ARunDecisionIsUniqueForEver) {
+  auto store = open();
+  auto ran = occurrence(nightly, at(40), Decision::run);
+  const auto run = run_of(ran, 1);
+  turn(*store, {{placed(nightly, at(30))},
+                {decide(at(30), at(40), {ran}), model::RunQueued{run}},
+                {model::CursorWithdrawn{nightly, at(30)}}});
+  auto again = occurrence(nightly, at(40), Decision::run);
+  const auto second = run_of(again, 2);
+  auto late = occurrence(nightly, at(35), Decision::run);
+  const auto third = run_of(late, 3);
+  EXPECT_EQ(turn(*store, {{decide(at(30), at(40), {again}), model::RunQueued{second}},  // a second run
+                          {decide(at(30), at(40), {again})},                            // a second decision to run
+                          {decide(at(30), at(40), {late, again}), model::RunQueued{third},
+                           model::RunQueued{second}},  // all or nothing
+                          {decide(at(30), at(40), {late, occurrence(nightly, at(40), Decision::missed)}),
+                           model::RunQueued{third}}}),
+            (Applied{false, false, false, true}));
+  EXPECT_EQ(decided(nightly), (std::vector{at(40), at(35)}));
+  EXPECT_EQ(store->load_open()->runs, (std::vector{run, third}));
+  EXPECT_EQ(reader()->occurrences({.schedule = nightly, .decision = Decision::run}, 10, "")->items.size(), 2u)
+      << "the decision that was there is left as it was";
+  EXPECT_TRUE(store->load_open()->decided_ahead.empty());
+}
+
+TEST_P(ScheduleTest, ADecisionThatReachesPastTheNewCursorIsWithdrawnAndCanBeMadeShorter) {
+  auto store = open();
+  auto many = occurrence(nightly, at(10), Decision::missed);
+  many.scheduled_until = at(100);
+  many.count = 10;
+  auto older = occurrence(nightly, at(1), Decision::missed);
+  older.scheduled_until = at(9);
+  turn(*store, {{placed(nightly, at(0))}, {decide(at(0), at(100), {older, many})}});
+  EXPECT_EQ(store->decided_after(nightly, at(30)).value(), std::vector{many});
+  auto shorter = many;
+  shorter.scheduled_until = at(30);
+  shorter.count = 3;
+  ASSERT_TRUE(apply_one(*store, {model::CursorWithdrawn{nightly, at(30)}, decide(at(30), at(30), {shorter})}));
+  EXPECT_EQ(reader()->occurrences({.schedule = nightly, .decision = {}}, 10, "")->items, (std::vector{shorter, older}));
+  EXPECT_EQ(reader()->cursor(nightly).value()->decided_until, at(30));
+}
+
+}  // namespace
+}  // namespace eider::store::conformance

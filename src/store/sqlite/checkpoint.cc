@@ -1,0 +1,54 @@
+#include "store/sqlite/checkpoint.h"
+
+namespace eider::store::sqlite {
+namespace {
+
+constexpr int enough_pages = 2000;
+
+}  // namespace
+
+Checkpoint::Checkpoint(Connection& writer) : writer_(writer) {
+  // The hook takes the place of SQLite's automatic checkpoint.
+  if (!writer_.in_memory()) sqlite3_wal_hook(writer_.handle(), &Checkpoint::on_commit, this);
+}
+
+int Checkpoint::on_commit(void* self, sqlite3*, const char*, int pages) {
+  auto* checkpoint = static_cast<Checkpoint*>(self);
+  // Fewer pages than before: the WAL was started anew.
+  if (pages < checkpoint->wal_pages_.exchange(pages)) checkpoint->moved_pages_ = 0;
+  return SQLITE_OK;
+}
+
+Result<void> Checkpoint::run_passive(Connection& connection) {
+  int moved = 0;
+  const int code = sqlite3_wal_checkpoint_v2(connection.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, &moved);
+  // Another checkpoint is at work: that is as good.
+  if (code == SQLITE_BUSY) return {};
+  if (code != SQLITE_OK) return connection.error(code);
+  moved_pages_ = moved;
+  return {};
+}
+
+Result<bool> Checkpoint::aside() {
+  // More moved than there are: the count is still that of the WAL before.
+  const int pages = wal_pages_;
+  const int moved = moved_pages_;
+  if (writer_.in_memory() || pages - (moved <= pages ? moved : 0) < enough_pages) return false;
+  if (aside_ == nullptr) {
+    auto opened = Connection::open(writer_.path(), Access::write);
+    if (!opened) return opened.error();
+    // The main file is synced before the WAL may be started anew.
+    if (auto set = (*opened)->execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0"); !set)
+      return set.error();
+    aside_ = std::move(*opened);
+  }
+  if (auto done = run_passive(*aside_); !done) return done.error();
+  return true;
+}
+
+Result<void> Checkpoint::finish() {
+  if (writer_.in_memory()) return {};
+  return run_passive(writer_);
+}
+
+}  // namespace eider::store::sqlite

@@ -1,0 +1,72 @@
+// The two lists and their pages. Each filter is answered by a walk backwards along an index that ends in the
+// order of the list, or by a merge of a few such walks (one a state, one a decision): a page costs what it holds.
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "store/sqlite/queries.h"
+#include "store/sqlite/rows.h"
+
+namespace eider::store::sqlite {
+namespace {
+
+/// SQLite merges the arms without sorting: each arm comes in the order of the list.
+std::string merged(const std::vector<std::string>& arms, std::string_view order) {
+  return fmt::format("{} ORDER BY {} LIMIT ?{}", fmt::join(arms, " UNION ALL "), order,
+                     order.find(',') == order.npos ? 2 : 3);
+}
+
+}  // namespace
+
+std::string runs_sql(const RunFilter& filter) {
+  const auto arm = [](const char* index, std::string_view where) {
+    return fmt::format("SELECT {} FROM runs INDEXED BY {} WHERE {} AND seq < ?1", run_columns, index, where);
+  };
+  if (!filter.pipeline && !filter.state && !filter.open_only) {
+    return fmt::format("SELECT {} FROM runs WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2", run_columns);
+  }
+  const char* of_pipeline = filter.pipeline ? " AND pipeline = ?3" : "";
+  const auto wanted = [&filter](model::RunState state) {
+    return (!filter.state || state == *filter.state) && (!filter.open_only || !model::is_terminal(state));
+  };
+  std::vector<std::string> arms;
+  const bool queued = wanted(model::RunState::queued);
+  const bool running = wanted(model::RunState::running);
+  // A walk over what is open passes over other pipelines, and over running runs: both are few beside the history.
+  // IS and not =, or SQLite puts the number into `state < 2` and no longer sees that this is the index's condition.
+  if (queued)
+    arms.push_back(arm("runs_open", fmt::format("state < 2{}{}", running ? "" : " AND state IS 0", of_pipeline)));
+  if (running && !queued) arms.push_back(arm("runs_running", fmt::format("state = 1{}", of_pipeline)));
+  for (const auto state : {model::RunState::succeeded, model::RunState::failed, model::RunState::cancelled}) {
+    if (!wanted(state)) continue;
+    arms.push_back(arm(filter.pipeline ? "runs_ended_by_pipeline" : "runs_ended_by_state",
+                       fmt::format("finished_at IS NOT NULL AND state = {}{}", static_cast<int>(state), of_pipeline)));
+  }
+  // Ended and open at once: nothing is.
+  if (arms.empty()) return fmt::format("SELECT {} FROM runs WHERE 0 AND seq < ?1{} LIMIT ?2", run_columns, of_pipeline);
+  return merged(arms, "seq DESC");
+}
+
+std::string occurrences_sql(const OccurrenceFilter& filter) {
+  constexpr const char* page = "(scheduled_for, seq) < (?1, ?2)";
+  const bool one_schedule = filter.schedule && filter.schedule->find('/') != std::string::npos;
+  if (one_schedule && !filter.decision) {
+    return merged({fmt::format("SELECT {} FROM occurrences INDEXED BY occurrences_instant WHERE schedule = ?4 AND {}",
+                               occurrence_columns, page)},
+                  "scheduled_for DESC, seq DESC");
+  }
+  const char* index = !filter.schedule ? "occurrences_by_decision"
+                      : one_schedule   ? "occurrences_by_schedule"
+                                       : "occurrences_by_pipeline";
+  const char* owner = !filter.schedule ? "" : one_schedule ? "schedule = ?4 AND " : "pipeline = ?4 AND ";
+  std::vector<std::string> arms;
+  for (int decision = 0; decision <= static_cast<int>(model::Decision::paused); ++decision) {
+    if (filter.decision && static_cast<int>(*filter.decision) != decision) continue;
+    arms.push_back(fmt::format("SELECT {} FROM occurrences INDEXED BY {} WHERE {}decision = {} AND {}",
+                               occurrence_columns, index, owner, decision, page));
+  }
+  return merged(arms, "scheduled_for DESC, seq DESC");
+}
+
+}  // namespace eider::store::sqlite

@@ -1,0 +1,276 @@
+#include "store/sqlite/queries.h"
+
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "store/sqlite/rows.h"
+#include "store/sqlite/schema.h"
+
+namespace eider::store::sqlite {
+
+const char* const claimable_sql =
+    "SELECT id FROM runs INDEXED BY runs_queued WHERE state = 0 AND not_before <= ?"
+    " ORDER BY priority DESC, seq LIMIT ?";
+
+namespace {
+
+std::string cursors_sql() { return fmt::format("SELECT {} FROM cursors ORDER BY schedule", cursor_columns); }
+
+std::string open_runs_sql() {
+  return fmt::format("SELECT {} FROM runs INDEXED BY runs_open WHERE state < 2 ORDER BY seq", run_columns);
+}
+
+std::string live_attempts_sql() {
+  return fmt::format(
+      "SELECT {} FROM runs AS r INDEXED BY runs_running"
+      " JOIN attempts AS a ON a.run = r.seq AND a.number = r.attempt WHERE r.state = 1 ORDER BY r.seq",
+      attempt_columns);
+}
+
+constexpr const char* definitions_sql = "SELECT hash FROM definitions ORDER BY hash";
+
+std::string decided_ahead_sql() {
+  return fmt::format(
+      "SELECT o.* FROM cursors AS c CROSS JOIN (SELECT {} FROM occurrences) AS o"
+      " WHERE o.schedule = c.schedule AND o.decision = 0 AND o.scheduled_for > c.decided_until",
+      occurrence_columns);
+}
+
+constexpr std::int64_t from_the_newest = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+std::vector<std::string> boot_queries() {
+  return {cursors_sql(), open_runs_sql(), live_attempts_sql(), definitions_sql, decided_ahead_sql()};
+}
+
+WriterQueries::WriterQueries(Connection& c)
+    : cursors_(c, cursors_sql()),
+      open_runs_(c, open_runs_sql()),
+      live_attempts_(c, live_attempts_sql()),
+      definitions_(c, definitions_sql),
+      decided_ahead_(c, decided_ahead_sql()),
+      clock_(c, "SELECT clock_now, clock_boottime, boot_id FROM meta"),
+      claimable_(c, claimable_sql),
+      // The newest row at or before `after` may reach past it; older ones can't, they would overlap with it.
+      decided_after_(c, fmt::format("SELECT {} FROM occurrences INDEXED BY occurrences_instant"
+                                    " WHERE schedule = ?1 AND scheduled_for > ?2"
+                                    " OR seq IN (SELECT seq FROM occurrences INDEXED BY occurrences_instant"
+                                    " WHERE schedule = ?1 AND scheduled_for <= ?2 ORDER BY scheduled_for DESC LIMIT 1)"
+                                    " AND scheduled_until > ?2 ORDER BY scheduled_for",
+                                    occurrence_columns)),
+      run_of_key_(c, "SELECT id FROM runs WHERE idempotency_key = ?") {}
+
+Result<OpenState> WriterQueries::load_open() {
+  OpenState open;
+  const auto load = [](Statement& statement, auto read, auto& into) -> Result<void> {
+    Rows rows(statement);
+    auto all = read_all(rows, read);
+    if (!all) return all.error();
+    into = std::move(*all);
+    return {};
+  };
+  if (auto done = load(cursors_, read_cursor, open.cursors); !done) return done.error();
+  if (auto done = load(open_runs_, read_run, open.runs); !done) return done.error();
+  if (auto done = load(live_attempts_, read_attempt, open.live_attempts); !done) return done.error();
+  if (auto done = load(definitions_, read_text, open.definitions); !done) return done.error();
+  if (auto done = load(decided_ahead_, read_occurrence, open.decided_ahead); !done) return done.error();
+  Rows clock(clock_);
+  auto noted = clock.next();
+  if (!noted) return noted.error();
+  if (*noted) open.clock = model::ClockNoted{clock.instant(0), Micros(clock.number(1)), clock.text(2)};
+  return open;
+}
+
+Result<std::vector<std::string>> WriterQueries::claimable(Instant now, int limit) {
+  Rows rows(claimable_, now, limit);
+  return read_all(rows, read_text);
+}
+
+Result<std::vector<model::Occurrence>> WriterQueries::decided_after(const std::string& schedule, Instant after) {
+  Rows rows(decided_after_, schedule, after);
+  return read_all(rows, read_occurrence);
+}
+
+Result<std::optional<std::string>> WriterQueries::run_of_key(const std::string& idempotency_key) {
+  if (idempotency_key.empty()) return std::optional<std::string>();
+  Rows rows(run_of_key_, idempotency_key);
+  auto ids = read_all(rows, read_text);
+  if (!ids) return ids.error();
+  return ids->empty() ? std::optional<std::string>() : std::optional(ids->front());
+}
+
+namespace {
+
+Error bad_cursor(const std::string& cursor) {
+  return Error{ErrorCode::invalid,
+               fmt::format("cursor \"{}\": expected the `next` of the page before, or none", cursor)};
+}
+
+/// The numbers of a cursor `<kind>N` or `<kind>N.N`.
+template <std::size_t N>
+std::optional<std::array<std::int64_t, N>> read_position(const std::string& cursor, char kind) {
+  std::array<std::int64_t, N> position{};
+  position.fill(from_the_newest);
+  if (cursor.empty()) return position;
+  if (cursor[0] != kind) return std::nullopt;
+  const char* at = cursor.data() + 1;
+  const char* const end = cursor.data() + cursor.size();
+  for (std::size_t i = 0; i < N; ++i) {
+    if (i > 0 && (at == end || *at++ != '.')) return std::nullopt;
+    const auto [stopped, failed] = std::from_chars(at, end, position[i]);
+    if (failed != std::errc()) return std::nullopt;
+    at = stopped;
+  }
+  if (at != end) return std::nullopt;
+  return position;
+}
+
+Result<void> check_limit(int limit) {
+  if (limit >= 1 && limit <= 1000) return {};
+  return Error{ErrorCode::invalid, fmt::format("limit {}: expected 1 to 1000", limit)};
+}
+
+class SqliteReader final : public Reader {
+ public:
+  explicit SqliteReader(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+
+  Result<Page<model::Run>> runs(const RunFilter& filter, int limit, const std::string& cursor) override;
+  Result<Page<model::Occurrence>> occurrences(const OccurrenceFilter& filter, int limit,
+                                              const std::string& cursor) override;
+
+  Result<std::optional<model::Run>> run(const std::string& id) override {
+    Rows rows(statement(fmt::format("SELECT {} FROM runs WHERE id = ?", run_columns)), id);
+    return read_first(rows, read_run);
+  }
+
+  Result<std::vector<std::string>> run_ids(const std::string& prefix) override {
+    if (prefix.size() < 4) {
+      return Error{ErrorCode::invalid,
+                   fmt::format("run \"{}\": expected an id, or at least its first 4 characters", prefix)};
+    }
+    // Nothing in an id sorts after this character.
+    Rows rows(statement("SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"), prefix, prefix + "\x7f");
+    return read_all(rows, read_text);
+  }
+
+  Result<std::vector<model::Attempt>> attempts(const std::string& run_id) override {
+    Rows rows(statement(fmt::format("SELECT {} FROM runs AS r JOIN attempts AS a ON a.run = r.seq WHERE r.id = ?"
+                                    " ORDER BY a.number",
+                                    attempt_columns)),
+              run_id);
+    return read_all(rows, read_attempt);
+  }
+
+  Result<std::vector<model::Cursor>> cursors() override {
+    Rows rows(statement(cursors_sql()));
+    return read_all(rows, read_cursor);
+  }
+
+  Result<std::optional<model::Cursor>> cursor(const std::string& schedule) override {
+    Rows rows(statement(fmt::format("SELECT {} FROM cursors WHERE schedule = ?", cursor_columns)), schedule);
+    return read_first(rows, read_cursor);
+  }
+
+  Result<std::optional<std::string>> definition(const std::string& hash) override {
+    Rows rows(statement("SELECT json FROM definitions WHERE hash = ?"), hash);
+    return read_first(rows, read_text);
+  }
+
+  Result<std::vector<model::Attempt>> live_attempts() override {
+    Rows rows(statement(live_attempts_sql()));
+    return read_all(rows, read_attempt);
+  }
+
+ private:
+  /// The statement of this text, made at its first use; there are as many as there are kinds of question.
+  Statement& statement(const std::string& sql) {
+    auto& found = statements_[sql];
+    if (found == nullptr) found = std::make_unique<Statement>(*connection_, sql);
+    return *found;
+  }
+
+  std::unique_ptr<Connection> connection_;
+  std::map<std::string, std::unique_ptr<Statement>> statements_;
+};
+
+/// Up to `limit` items, and where the next page begins when there are more: `position` says it of a row.
+template <typename T>
+Result<Page<T>> read_page(Rows& rows, int limit, Result<T> (*read)(const Rows&), std::string (*position)(const Rows&)) {
+  Page<T> page;
+  std::string last;
+  while (true) {
+    auto more = rows.next();
+    if (!more) return more.error();
+    if (!*more) return page;
+    if (page.items.size() == static_cast<std::size_t>(limit)) {
+      page.next = last;
+      return page;
+    }
+    auto item = read(rows);
+    if (!item) return item.error();
+    page.items.push_back(std::move(*item));
+    last = position(rows);
+  }
+}
+
+Result<Page<model::Run>> SqliteReader::runs(const RunFilter& filter, int limit, const std::string& cursor) {
+  if (auto fits = check_limit(limit); !fits) return fits.error();
+  const auto position = read_position<1>(cursor, 'r');
+  if (!position) return bad_cursor(cursor);
+  Statement& list = statement(runs_sql(filter));
+  const auto page = [limit](Rows& rows) {
+    return read_page<model::Run>(rows, limit, read_run,
+                                 [](const Rows& row) { return fmt::format("r{}", row.number(0)); });
+  };
+  if (filter.pipeline) {
+    Rows rows(list, (*position)[0], limit + 1, *filter.pipeline);
+    return page(rows);
+  }
+  Rows rows(list, (*position)[0], limit + 1);
+  return page(rows);
+}
+
+Result<Page<model::Occurrence>> SqliteReader::occurrences(const OccurrenceFilter& filter, int limit,
+                                                          const std::string& cursor) {
+  if (auto fits = check_limit(limit); !fits) return fits.error();
+  const auto position = read_position<2>(cursor, 'o');
+  if (!position) return bad_cursor(cursor);
+  Statement& list = statement(occurrences_sql(filter));
+  const auto page = [limit](Rows& rows) {
+    return read_page<model::Occurrence>(rows, limit, read_occurrence, [](const Rows& row) {
+      return fmt::format("o{}.{}", row.number(4), row.number(0));
+    });
+  };
+  if (filter.schedule) {
+    Rows rows(list, (*position)[0], (*position)[1], limit + 1, *filter.schedule);
+    return page(rows);
+  }
+  Rows rows(list, (*position)[0], (*position)[1], limit + 1);
+  return page(rows);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reader>> open_reader(const std::string& path) {
+  const bool in_memory = path.starts_with("file:/");
+  if (std::error_code failed; !in_memory && !std::filesystem::exists(path, failed)) {
+    return Error{ErrorCode::not_found, fmt::format("{}: is not there; `eider serve` makes it", path)};
+  }
+  auto connection = Connection::open(path, Access::read);
+  if (!connection) return connection.error();
+  auto version = read_version(**connection);
+  if (!version) return version.error();
+  if (*version < schema_version()) {
+    return Error{ErrorCode::conflict, fmt::format("{}: was written by an older eider: start this one's server once, "
+                                                  "which brings it up to date",
+                                                  path)};
+  }
+  return std::unique_ptr<Reader>(new SqliteReader(std::move(*connection)));
+}
+
+}  // namespace eider::store::sqlite

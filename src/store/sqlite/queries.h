@@ -1,0 +1,47 @@
+// What is read: by the engine on the writer's connection, and by everybody else through a Reader.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/sqlite/connection.h"
+#include "store/store.h"
+
+namespace eider::store::sqlite {
+
+/// The engine's queries. Engine thread; inside a transaction they see what it has written.
+class WriterQueries {
+ public:
+  explicit WriterQueries(Connection& connection);
+
+  Result<OpenState> load_open();
+  Result<std::vector<std::string>> claimable(Instant now, int limit);
+  Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after);
+  Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key);
+
+ private:
+  Statement cursors_;
+  Statement open_runs_;
+  Statement live_attempts_;
+  Statement definitions_;
+  Statement decided_ahead_;
+  Statement clock_;
+  Statement claimable_;
+  Statement decided_after_;
+  Statement run_of_key_;
+};
+
+/// A Reader of its own connection; the file is inspected, never made or migrated.
+Result<std::unique_ptr<Reader>> open_reader(const std::string& path);
+
+/// The text of a list query, for the test that reads its plan. Parameters in order: the cursor (one number for
+/// runs, two for occurrences), the limit, then the pipeline or schedule if the filter names one.
+std::string runs_sql(const RunFilter& filter);
+std::string occurrences_sql(const OccurrenceFilter& filter);
+/// What load_open() runs.
+std::vector<std::string> boot_queries();
+/// What claimable() runs: now, limit.
+extern const char* const claimable_sql;
+
+}  // namespace eider::store::sqlite

@@ -1,0 +1,116 @@
+#include "store/sqlite/rows.h"
+
+#include <fmt/format.h>
+
+namespace eider::store::sqlite {
+namespace {
+
+/// The enumeration's value whose number the column holds; `last` is its greatest.
+template <typename E>
+Result<E> enumerated(const Rows& row, int column, E last, const char* what) {
+  const std::int64_t number = row.number(column);
+  if (number < 0 || number > static_cast<std::int64_t>(last)) {
+    return Error{ErrorCode::corrupt, fmt::format("the store holds {} as {}, which is not one", number, what)};
+  }
+  return static_cast<E>(number);
+}
+
+}  // namespace
+
+Result<model::Run> read_run(const Rows& row) {
+  const auto trigger = enumerated(row, 3, model::TriggerKind::backfill, "the trigger of a run");
+  if (!trigger) return trigger.error();
+  const auto state = enumerated(row, 7, model::RunState::cancelled, "the state of a run");
+  if (!state) return state.error();
+  return model::Run{
+      .id = row.text(1),
+      .pipeline = row.text(2),
+      .trigger = *trigger,
+      .trigger_id = row.text(4),
+      .occurrence_id = row.text(5),
+      .parent = row.text(6),
+      .state = *state,
+      .attempt = row.integer(8),
+      .failures = row.integer(9),
+      .interruptions = row.integer(10),
+      .priority = row.integer(11),
+      .catch_up = row.integer(12) != 0,
+      .scheduled_for = row.maybe_instant(13),
+      .partition = row.text(14),
+      .params = row.text(15),
+      .idempotency_key = row.text(16),
+      .created_at = row.instant(17),
+      .not_before = row.instant(18),
+      .started_at = row.maybe_instant(19),
+      .finished_at = row.maybe_instant(20),
+      .cancel_asked_at = row.maybe_instant(21),
+      .definition = row.text(22),
+      .reason = row.text(23),
+      .error = row.text(24),
+  };
+}
+
+Result<model::Occurrence> read_occurrence(const Rows& row) {
+  const auto decision = enumerated(row, 11, model::Decision::paused, "a decision");
+  if (!decision) return decision.error();
+  return model::Occurrence{
+      .id = row.text(1),
+      .schedule = row.text(2),
+      .pipeline = row.text(3),
+      .scheduled_for = row.instant(4),
+      .scheduled_until = row.instant(5),
+      .count = row.number(6),
+      .timezone = row.text(7),
+      .offset_s = row.integer(8),
+      .shifted = row.integer(9) != 0,
+      .decided_at = row.instant(10),
+      .decision = *decision,
+      .reason = row.text(12),
+      .run_id = row.text(13),
+  };
+}
+
+Result<model::Attempt> read_attempt(const Rows& row) {
+  model::Attempt attempt{
+      .run_id = row.text(0),
+      .number = row.integer(1),
+      .outcome = std::nullopt,
+      .claimed_at = row.instant(3),
+      .started_at = row.maybe_instant(4),
+      .finished_at = row.maybe_instant(5),
+      .worker_pid = row.maybe_integer(6),
+      .exit_code = row.maybe_integer(7),
+      .signal = row.maybe_integer(8),
+      .peak_memory_bytes = row.maybe_number(9),
+      .definition = row.text(10),
+      .error = row.text(11),
+      .steps = row.text(12),
+      .taken = {},
+  };
+  if (!row.is_null(2)) {
+    const auto outcome = enumerated(row, 2, model::Outcome::released, "the outcome of an attempt");
+    if (!outcome) return outcome.error();
+    attempt.outcome = *outcome;
+  }
+  if (const std::string taken = row.text(13); !taken.empty()) {
+    auto parsed = model::parse_taken(taken);
+    if (!parsed) return parsed.error();
+    attempt.taken = std::move(*parsed);
+  }
+  return attempt;
+}
+
+Result<model::Cursor> read_cursor(const Rows& row) {
+  return model::Cursor{
+      .schedule = row.text(0),
+      .rule = row.text(1),
+      .decided_until = row.instant(2),
+      .paused = row.integer(3) != 0,
+      .note = row.text(4),
+      .paused_at = row.maybe_instant(5),
+  };
+}
+
+Result<std::string> read_text(const Rows& row) { return row.text(0); }
+
+}  // namespace eider::store::sqlite

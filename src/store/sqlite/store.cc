@@ -1,0 +1,189 @@
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <cerrno>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "store/sqlite/changes.h"
+#include "store/sqlite/checkpoint.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/queries.h"
+#include "store/sqlite/schema.h"
+
+namespace eider::store {
+namespace sqlite {
+namespace {
+
+class SqliteStore final : public Store {
+ public:
+  explicit SqliteStore(std::unique_ptr<Connection> connection)
+      : connection_(std::move(connection)), changes_(*connection_), queries_(*connection_), checkpoint_(*connection_) {}
+
+  Result<void> begin() override {
+    EIDER_CHECK(!connection_->in_transaction(), "a turn begins after the one before has ended");
+    lost_.reset();
+    return plain(begin_);
+  }
+
+  Result<bool> apply(const model::ChangeSet& changes) override {
+    if (lost_) return *lost_;
+    EIDER_CHECK(connection_->in_transaction(), "a change is applied within a turn");
+    const bool marked = careful_ || !guard_comes_first(changes);
+    if (marked) {
+      if (auto set = plain(savepoint_); !set) return give_up(set.error());
+    }
+    auto applied = write(changes);
+    if (!marked) {
+      if (applied) return applied;
+      careful_ = true;
+      return give_up(applied.error());
+    }
+    if (applied && *applied) {
+      auto kept = plain(release_);
+      if (kept) return true;
+      applied = kept.error();
+    }
+    // Takes back what the set has written. SQLite may have rolled everything back by itself after a write error.
+    if (connection_->in_transaction() && plain(undo_) && plain(release_)) return applied;
+    return give_up(
+        applied ? Error{ErrorCode::io, fmt::format("{}: a decision could not be taken back", connection_->path())}
+                : applied.error());
+  }
+
+  Result<void> commit() override {
+    if (lost_) return *lost_;
+    auto done = plain(commit_);
+    if (!done) rollback();
+    return done;
+  }
+
+  void rollback() override {
+    // Where SQLite has rolled back by itself there is nothing left to do. A rollback in a WAL writes nothing.
+    if (connection_->in_transaction()) (void)plain(rollback_);
+    lost_.reset();
+  }
+
+  Result<OpenState> load_open() override { return queries_.load_open(); }
+  Result<std::vector<std::string>> claimable(Instant now, int limit) override { return queries_.claimable(now, limit); }
+  Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) override {
+    return queries_.decided_after(schedule, after);
+  }
+  Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key) override {
+    return queries_.run_of_key(idempotency_key);
+  }
+  Result<std::unique_ptr<Reader>> reader() override { return open_reader(connection_->path()); }
+  Result<bool> checkpoint_aside() override { return checkpoint_.aside(); }
+  Result<void> finish_checkpoint() override { return checkpoint_.finish(); }
+
+ private:
+  static Result<void> plain(Statement& statement) {
+    if (auto done = statement.execute(); !done) return done.error();
+    return {};
+  }
+
+  Result<bool> write(const model::ChangeSet& changes) {
+    for (const model::Change& change : changes) {
+      auto applied = changes_.apply(change);
+      if (!applied || !*applied) return applied;
+    }
+    return true;
+  }
+
+  /// A savepoint costs a quarter of a run's life, because SQLite copies every page that is touched under it. A set
+  /// of one change needs none for its guard: that is the change's first write, so when it does not hold there is
+  /// nothing to take back. (Only `run` decisions have a second guard.)
+  static bool guard_comes_first(const model::ChangeSet& changes) {
+    if (changes.size() != 1) return changes.empty();
+    const auto* decided = std::get_if<model::OccurrencesDecided>(&changes.front());
+    return decided == nullptr || std::none_of(decided->occurrences.begin(), decided->occurrences.end(),
+                                              [](const auto& o) { return o.decision == model::Decision::run; });
+  }
+
+  /// The transaction can't go on.
+  Error give_up(const Error& why) {
+    if (connection_->in_transaction()) (void)plain(rollback_);
+    lost_ = why;
+    return why;
+  }
+
+  std::unique_ptr<Connection> connection_;
+  Changes changes_;
+  WriterQueries queries_;
+  Checkpoint checkpoint_;
+  // Why the transaction is gone although nobody ended it.
+  std::optional<Error> lost_;
+  // A set without a savepoint has failed, and its turn with it: from now on each has one, so that a set which fails
+  // again when the turn is repeated spoils itself only.
+  bool careful_ = false;
+  // Immediate: a transaction that begins as a reader and upgrades fails at once when another has written (O-28).
+  Statement begin_{*connection_, "BEGIN IMMEDIATE"};
+  Statement commit_{*connection_, "COMMIT"};
+  Statement rollback_{*connection_, "ROLLBACK"};
+  Statement savepoint_{*connection_, "SAVEPOINT decision"};
+  Statement release_{*connection_, "RELEASE decision"};
+  Statement undo_{*connection_, "ROLLBACK TO decision"};
+};
+
+/// An empty file that only this user can read, as a first start leaves it.
+Result<void> make_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file && errno != EEXIST) {
+    return io_error(fmt::format("{}: cannot be made; the folder must be there and writable for this user", path),
+                    errno);
+  }
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return sync_path(folder.empty() ? "." : folder);
+}
+
+Result<void> prepare_file(const StoreOptions& options) {
+  std::error_code failed;
+  const auto kind = std::filesystem::status(options.path, failed).type();
+  if (kind == std::filesystem::file_type::not_found) {
+    if (options.create) return make_file(options.path);
+    return Error{ErrorCode::not_found, fmt::format("{}: is not there; `eider serve` makes it", options.path)};
+  }
+  if (kind != std::filesystem::file_type::regular) {
+    return Error{ErrorCode::io, fmt::format("{}: is not a file that can be read{}", options.path,
+                                            failed ? ": " + failed.message() : std::string())};
+  }
+  auto version = inspect_file(options.path);
+  if (!version) return version.error();
+  return {};
+}
+
+/// How the writer's connection works. Pages are cached up to 8 MiB; a WAL that a long reader made long is cut to
+/// 16 MiB when it is started anew; temporary pages (savepoints) stay in memory.
+constexpr const char* settings =
+    "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 16777216;"
+    "PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF; PRAGMA cell_size_check = ON";
+
+Result<std::unique_ptr<Connection>> open_writer(const std::string& path) {
+  auto connection = Connection::open(path, Access::write);
+  if (!connection) return connection;
+  if (sqlite3_db_readonly((*connection)->handle(), "main") == 1) return (*connection)->error(SQLITE_READONLY);
+  const char* journal = (*connection)->in_memory() ? "PRAGMA journal_mode = MEMORY" : "PRAGMA journal_mode = WAL";
+  if (auto set = (*connection)->execute(journal); !set) return set.error();
+  if (auto set = (*connection)->execute(settings); !set) return set.error();
+  if (auto migrated = migrate(**connection); !migrated) return migrated.error();
+  return connection;
+}
+
+}  // namespace
+}  // namespace sqlite
+
+Result<std::unique_ptr<Store>> open_sqlite_store(const StoreOptions& options) {
+  const bool in_memory = options.path == ":memory:";
+  if (!in_memory) {
+    if (auto ready = sqlite::prepare_file(options); !ready) return ready.error();
+  }
+  auto connection = sqlite::open_writer(in_memory ? sqlite::memory_path() : options.path);
+  if (!connection) return connection.error();
+  return std::unique_ptr<Store>(new sqlite::SqliteStore(std::move(*connection)));
+}
+
+Result<std::unique_ptr<Reader>> open_sqlite_reader(const std::string& path) { return sqlite::open_reader(path); }
+
+}  // namespace eider::store

@@ -1,0 +1,126 @@
+// The truth. A narrow interface that says nothing of SQLite, so that another backend can stand behind it;
+// store/conformance is the one suite that every backend must pass.
+//
+// One writer: the engine thread. A turn is begin(), apply() for each decision, commit(). Readers are separate
+// objects with connections of their own and may be used by one other thread each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/change.h"
+#include "model/run.h"
+
+namespace eider::store {
+
+/// What a page of a list holds: the items, and where the next page begins (none: that was the last).
+template <typename T>
+struct Page {
+  std::vector<T> items;
+  std::optional<std::string> next;
+};
+
+struct RunFilter {
+  std::optional<std::string> pipeline;
+  std::optional<model::RunState> state;
+  bool open_only = false;  ///< queued or running
+};
+struct OccurrenceFilter {
+  std::optional<std::string> schedule;  ///< `pipeline/id`, or a pipeline's name for all of its schedules
+  std::optional<model::Decision> decision;
+};
+
+/// Queries of the API and the commands. Newest first; `limit` is 1 to 1000; `cursor` is a Page's `next`, and an
+/// Error `invalid` when it is not. No query reads more rows than it returns, plus a bounded number (O-34).
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  virtual Result<Page<model::Run>> runs(const RunFilter& filter, int limit, const std::string& cursor) = 0;
+  virtual Result<std::optional<model::Run>> run(const std::string& id) = 0;
+  /// Runs whose id begins with `prefix` (at least 4 characters), at most two: enough to say "ambiguous".
+  virtual Result<std::vector<std::string>> run_ids(const std::string& prefix) = 0;
+  virtual Result<std::vector<model::Attempt>> attempts(const std::string& run_id) = 0;
+  virtual Result<Page<model::Occurrence>> occurrences(const OccurrenceFilter& filter, int limit,
+                                                      const std::string& cursor) = 0;
+  virtual Result<std::vector<model::Cursor>> cursors() = 0;
+  virtual Result<std::optional<model::Cursor>> cursor(const std::string& schedule) = 0;
+  virtual Result<std::optional<std::string>> definition(const std::string& hash) = 0;
+  /// Live attempts, for pools and status.
+  virtual Result<std::vector<model::Attempt>> live_attempts() = 0;
+};
+
+/// What the engine loads at boot: everything that is not ended.
+struct OpenState {
+  std::vector<model::Cursor> cursors;
+  std::vector<model::Run> runs;  ///< queued and running, oldest first
+  std::vector<model::Attempt> live_attempts;
+  std::vector<std::string> definitions;  ///< hashes that are stored already
+  std::optional<model::ClockNoted> clock;
+  std::vector<model::Occurrence> decided_ahead;  ///< `run` decisions later than their schedule's cursor, see Store
+};
+
+/// The writer. What a set means, beside the guards in model/change.h:
+/// - SchedulePaused and CursorWithdrawn do not apply where the schedule has no cursor.
+/// - A decision is identified by (schedule, instant), from which its id is derived. One that is there already stays as
+///   it is, and the rest of its set applies; but when the new one is `run` the set does not apply, because it brings a
+///   run and that would be a second one (I6). So after the clock was set back, a set may step over an instant that has
+///   run, by moving the cursor without a `run` for it; decided_after() and OpenState::decided_ahead say which these
+///   are.
+/// - CursorWithdrawn withdraws every decision but `run` that reaches past `to`, also one about several instants that
+///   begins before: the same set then decides its earlier part again, with OccurrencesDecided from `to` to `to`.
+/// - AttemptEnded with an event that transitions.h does not know for a running attempt does not apply. A run that goes
+///   back to the queue keeps started_at and cancel_asked_at.
+/// A run with an occurrence_id has its scheduled_for, and enters as `queued` (checked).
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Opens the write transaction at once (never one that upgrades, O-28). `unavailable` when another process holds
+  /// it: nothing was decided, try again by a timer.
+  virtual Result<void> begin() = 0;
+  /// Applies a set under a savepoint. True: applied. False: a guard did not hold, nothing of the set is applied
+  /// (the set is stale: an old attempt's result, an occurrence decided before). After an Error the turn may be gone:
+  /// then every later apply() and commit() says the same Error. Roll back and repeat the turn; a set that fails for a
+  /// reason of its own spoils only itself from then on.
+  virtual Result<bool> apply(const model::ChangeSet& changes) = 0;
+  /// Durable when it returns ok. On an Error the transaction is gone and the caller's memory must be loaded again.
+  virtual Result<void> commit() = 0;
+  virtual void rollback() = 0;
+
+  virtual Result<OpenState> load_open() = 0;
+  /// The ids of queued runs that may be claimed now, in order of claim; what admission reads page by page. Its plan
+  /// must use an index that holds only queued runs, so that finished history never slows it.
+  virtual Result<std::vector<std::string>> claimable(Instant now, int limit) = 0;
+  /// Decisions about instants later than `after`, oldest first, with the one about several instants that begins
+  /// before it and reaches past it. What the engine asks for when the clock was set back (see above).
+  virtual Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) = 0;
+
+  /// The run that an idempotency key has made, ended or not.
+  virtual Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key) = 0;
+
+  /// A reader of its own connection, for another thread.
+  virtual Result<std::unique_ptr<Reader>> reader() = 0;
+  /// Moves committed pages into the main file when enough have gathered (called by the checkpointer thread, on a
+  /// connection of its own); true when the writer should finish the remainder by finish_checkpoint().
+  virtual Result<bool> checkpoint_aside() = 0;
+  /// The writer's part of it. Engine thread, between two turns.
+  virtual Result<void> finish_checkpoint() = 0;
+};
+
+/// How a store is opened.
+struct StoreOptions {
+  std::string path;    ///< state.db; `:memory:` for tests
+  bool create = true;  ///< false: `not_found` when it is not there
+};
+
+/// Opens or makes state.db (WAL, synchronous=FULL, busy_timeout 0) and migrates it by `user_version`. A damaged or
+/// newer file is an Error `corrupt` and is never written. Implemented in store/sqlite.
+Result<std::unique_ptr<Store>> open_sqlite_store(const StoreOptions& options);
+/// A reader alone, for commands without a server; never makes or migrates a file.
+Result<std::unique_ptr<Reader>> open_sqlite_reader(const std::string& path);
+
+}  // namespace eider::store

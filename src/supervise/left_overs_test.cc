@@ -1,0 +1,88 @@
+#include "supervise/left_overs.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "supervise/lock_file.h"
+
+namespace eider::supervise {
+namespace {
+
+class LeftOvers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char path[] = "/tmp/eider-left-overs-XXXXXX";
+    ASSERT_NE(::mkdtemp(path), nullptr);
+    folder_ = path;
+    marks_ = {"run-of-left-overs-test", 1, "", folder_ + "/a.lock"};
+  }
+  void TearDown() override {
+    if (child_ > 0) {
+      ::kill(child_, SIGKILL);
+      ::waitpid(child_, nullptr, 0);
+    }
+    std::filesystem::remove_all(folder_);
+  }
+  /// A process that has the lock file open, and waits.
+  void start_child(const UniqueFd& file) {
+    child_ = ::fork();
+    if (child_ == 0) {
+      while (file) ::pause();
+    }
+    ASSERT_GT(child_, 0);
+  }
+  std::string folder_;
+  wire::ProcessMarks marks_;
+  int child_ = 0;
+};
+
+TEST_F(LeftOvers, WhoHoldsTheLockIsKilled) {
+  {
+    const auto lock = take_lock(marks_.lock_file);
+    ASSERT_TRUE(lock.ok());
+    start_child(*lock);
+  }
+  const Sweep first = sweep_left_overs(marks_);
+  EXPECT_EQ(first.killed, std::vector<int>{child_});
+  int status = 0;
+  ASSERT_EQ(::waitpid(child_, &status, 0), child_);
+  child_ = 0;
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_TRUE(sweep_left_overs(marks_).clean());
+}
+
+TEST_F(LeftOvers, WhoHasTheFreeLockFileOpenIsLeftAlone) {
+  { const auto lock = take_lock(marks_.lock_file); }
+  {
+    const UniqueFd reader(::open(marks_.lock_file.c_str(), O_RDONLY | O_CLOEXEC));
+    start_child(reader);
+  }
+  EXPECT_TRUE(sweep_left_overs(marks_).clean());
+  EXPECT_EQ(::kill(child_, 0), 0);
+  EXPECT_EQ(::waitpid(child_, nullptr, WNOHANG), 0);
+}
+
+TEST_F(LeftOvers, NothingIsLeft) { EXPECT_TRUE(sweep_left_overs(marks_).clean()); }
+
+TEST_F(LeftOvers, ALockIsTakenOnceAndRemovedOnlyWhileItIsFree) {
+  auto lock = take_lock(marks_.lock_file);
+  ASSERT_TRUE(lock.ok());
+  EXPECT_FALSE(lock_is_free(marks_.lock_file));
+  EXPECT_EQ(take_lock(marks_.lock_file).error().code, ErrorCode::conflict);
+  EXPECT_FALSE(remove_free_lock(marks_.lock_file));
+  EXPECT_TRUE(std::filesystem::exists(marks_.lock_file));
+  lock->reset();
+  EXPECT_TRUE(lock_is_free(marks_.lock_file));
+  EXPECT_TRUE(remove_free_lock(marks_.lock_file));
+  EXPECT_FALSE(std::filesystem::exists(marks_.lock_file));
+  EXPECT_TRUE(remove_free_lock(marks_.lock_file));
+}
+
+}  // namespace
+}  // namespace eider::supervise

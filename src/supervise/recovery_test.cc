@@ -1,0 +1,177 @@
+// What a server finds when it starts: attempts of an earlier one (two ProcessWorkers, one after the other).
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "supervise/lock_file.h"
+#include "supervise/process_workers_fixture.h"
+
+namespace eider::supervise {
+namespace {
+
+class Recovery : public ProcessWorkersTest {
+ protected:
+  /// A first server hands off and goes; a second one is there. Returns the worker's pid.
+  int start_and_leave(const std::string& script) {
+    open();
+    hand_off("a", script);
+    const int pid = step_pid("a");
+    leave({pid});
+    return pid;
+  }
+};
+
+TEST_F(Recovery, ALiveAttemptIsAdoptedFollowedAndCancelled) {
+  const int pid = start_and_leave("alone");
+  open();
+  const AttemptTraces traces = workers_->inspect("a", 1);
+  EXPECT_TRUE(traces.socket_answers);
+  EXPECT_TRUE(traces.lock_held);
+  EXPECT_FALSE(traces.result_there);
+  workers_->adopt("a", 1);
+  EXPECT_EQ(wait_for<AttemptAdopted>("a").state.pid, pid);
+  workers_->cancel("a", 1, "enough");
+  const AttemptOver ended = over("a");
+  ASSERT_TRUE(ended.result.has_value());
+  EXPECT_EQ(ended.result->outcome, model::Outcome::cancelled);
+  EXPECT_EQ(ended.result->error, "enough");
+  EXPECT_EQ(ended.worker_pid, pid);
+  wait_for_exit(pid);
+}
+
+TEST_F(Recovery, AnAdoptedOneOutlivesTheSecondServerToo) {
+  const int pid = start_and_leave("alone");
+  open();
+  workers_->adopt("a", 1);  // without looking first
+  wait_for<AttemptAdopted>("a");
+  leave({pid});
+  open();
+  workers_->adopt("a", 1);
+  EXPECT_EQ(wait_for<AttemptAdopted>("a").state.pid, pid);
+  workers_->cancel("a", 1, "enough");
+  EXPECT_TRUE(over("a").result.has_value());
+  wait_for_exit(pid);
+}
+
+TEST_F(Recovery, AnAdoptedOneThatDiesHasCrashed) {
+  const int pid = start_and_leave("alone, die later");
+  open();
+  workers_->adopt("a", 1);
+  wait_for<AttemptAdopted>("a");
+  const AttemptOver ended = over("a");
+  EXPECT_FALSE(ended.result.has_value());
+  EXPECT_FALSE(ended.with_server);
+  EXPECT_FALSE(ended.exit_code.has_value());
+  wait_for_exit(pid);
+}
+
+TEST_F(Recovery, OneThatDiedBeforeItWasAdoptedEndedWithItsServer) {
+  const int pid = start_and_leave("alone, die");
+  wait_for_exit(pid);
+  open();
+  const AttemptTraces traces = workers_->inspect("a", 1);
+  EXPECT_FALSE(traces.socket_answers);
+  EXPECT_FALSE(traces.lock_held);
+  EXPECT_FALSE(traces.result_there);
+  workers_->adopt("a", 1);
+  const AttemptOver ended = over("a");
+  EXPECT_FALSE(ended.result.has_value());
+  EXPECT_TRUE(ended.with_server);
+}
+
+TEST_F(Recovery, AStoppedWorkerIsNotTakenOverAndCanBeCancelled) {
+  options_.after_interrupt = options_.after_term = Micros(1000);
+  options_.cancel_slack = Micros(20'000);
+  const int pid = start_and_leave("alone, stop");
+  open();
+  const AttemptTraces traces = workers_->inspect("a", 1);
+  EXPECT_TRUE(traces.socket_answers);
+  EXPECT_TRUE(traces.lock_held);
+  workers_->adopt("a", 1);
+  workers_->cancel("a", 1, "enough");
+  const AttemptOver ended = over("a");
+  EXPECT_FALSE(ended.result.has_value());
+  EXPECT_NE(ended.error.find("cancelled"), std::string::npos) << ended.error;
+  EXPECT_FALSE(is_alive(pid));
+  wait_for_exit(pid);
+}
+
+TEST_F(Recovery, AResultThatWasLeftIsFinishedNotRepeated) {
+  const int pid = start_and_leave("commit without server and die");
+  wait_for_exit(pid);
+  open();
+  const AttemptTraces traces = workers_->inspect("a", 1);
+  EXPECT_TRUE(traces.result_there);
+  EXPECT_FALSE(traces.socket_answers);
+  EXPECT_FALSE(traces.lock_held);
+  EXPECT_FALSE(workers_->inspect("a", 2).result_there);
+  workers_->finish_from_result("a", 1);
+  const AttemptOver ended = over("a");
+  ASSERT_TRUE(ended.result.has_value());
+  EXPECT_FALSE(ended.with_server);
+  EXPECT_EQ(ended.result->worker_pid, pid);
+  EXPECT_EQ(*read_file(options_.layout.run_folder("a") + "/published", 100), "content");
+}
+
+TEST_F(Recovery, AWorkerThatHasLeftItsResultIsGivenTimeToPutItsFilesInPlace) {
+  open();
+  const std::string folder = options_.layout.run_folder("a");
+  ASSERT_TRUE(make_folders(folder).ok());
+  wire::AttemptResult result;
+  result.run_id = "a";
+  result.attempt = 1;
+  ASSERT_TRUE(write_file_durably(wire::Layout::attempt_result(folder, 1), encode_result(result)).ok());
+  auto lock = take_lock(options_.layout.lock_file("a"));
+  ASSERT_TRUE(lock.ok());
+  bool released = false;
+  reactor_.call_after(std::chrono::milliseconds(50), [&] {
+    released = true;
+    lock->reset();
+  });
+  workers_->finish_from_result("a", 1);
+  const AttemptOver ended = over("a");
+  EXPECT_TRUE(released);
+  EXPECT_TRUE(ended.result.has_value());
+  EXPECT_EQ(ended.left_over_processes, 0);
+}
+
+TEST_F(Recovery, ADamagedResultIsNoResultAndIsSaid) {
+  open();
+  const std::string folder = options_.layout.run_folder("a");
+  ASSERT_TRUE(make_folders(folder).ok());
+  ASSERT_TRUE(write_file_durably(wire::Layout::attempt_result(folder, 1), "{").ok());
+  EXPECT_FALSE(workers_->inspect("a", 1).result_there);
+  workers_->end_left_overs("a", 1);
+  const AttemptOver ended = over("a");
+  EXPECT_FALSE(ended.result.has_value());
+  EXPECT_TRUE(ended.with_server);
+  EXPECT_NE(ended.error.find("1.result.json"), std::string::npos) << ended.error;
+}
+
+TEST_F(Recovery, WhatIsLeftOfAnAttemptIsEnded) {
+  const int pid = start_and_leave("hang");
+  open();
+  const AttemptTraces traces = workers_->inspect("a", 1);
+  EXPECT_FALSE(traces.socket_answers);
+  EXPECT_TRUE(traces.lock_held);
+  workers_->end_left_overs("a", 1);
+  const AttemptOver ended = over("a");
+  EXPECT_FALSE(ended.result.has_value());
+  EXPECT_TRUE(ended.with_server);
+  EXPECT_EQ(ended.left_over_processes, 1);
+  EXPECT_FALSE(is_alive(pid));
+  EXPECT_TRUE(lock_is_free(options_.layout.lock_file("a")));
+  wait_for_exit(pid);
+}
+
+TEST_F(Recovery, NothingIsLeft) {
+  open();
+  EXPECT_FALSE(workers_->inspect("a", 1).lock_held);
+  workers_->end_left_overs("a", 1);
+  const AttemptOver ended = over("a");
+  EXPECT_TRUE(ended.with_server);
+  EXPECT_EQ(ended.left_over_processes, 0);
+  EXPECT_EQ(ended.error, "");
+}
+
+}  // namespace
+}  // namespace eider::supervise

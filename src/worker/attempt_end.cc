@@ -1,0 +1,131 @@
+// The end of an attempt: proof that nothing of it is left, the commit point, and what follows it (design section 3).
+#include <sys/resource.h>
+#include <unistd.h>
+#include <csignal>
+
+#include "wire/layout.h"
+#include "wire/processes.h"
+#include "wire/publish.h"
+#include "worker/attempt.h"
+
+namespace eider::worker {
+namespace {
+
+constexpr Micros kFamilyRound = std::chrono::milliseconds(20);
+constexpr int kFamilyRounds = 500;
+
+model::Outcome outcome_of(wire::StepOutcome outcome) {
+  return outcome == wire::StepOutcome::timed_out ? model::Outcome::timed_out : model::Outcome::failed;
+}
+
+bool decides(wire::StepOutcome outcome) {
+  return outcome == wire::StepOutcome::failed || outcome == wire::StepOutcome::timed_out ||
+         outcome == wire::StepOutcome::cancelled;
+}
+
+}  // namespace
+
+bool Attempt::family_is_gone() {
+  if (has_no_children() || family_rounds_ >= kFamilyRounds) return true;
+  if (family_timer_ != 0) return false;
+  // What a step left with neither its group nor its environment. No step runs any more, so every child is of that kind.
+  const std::vector<int> left = wire::children_of_this_process();
+  for (const int pid : left) ::kill(pid, SIGKILL);
+  if (family_rounds_++ == 0) note("", fmt::format("the run left {} process(es); ended with SIGKILL", left.size()));
+  family_timer_ = services_.reactor.call_after(kFamilyRound, [this] { family_timer_ = 0; });
+  return false;
+}
+
+bool Attempt::end() {
+  if (!family_is_gone()) return false;
+  services_.reactor.cancel_timer(std::exchange(timeout_, 0));
+  for (Node& node : nodes_) {
+    if (node.result) continue;
+    wire::StepResult never;
+    never.outcome = wire::StepOutcome::skipped;
+    never.error = "not started: the run ended before";
+    settle_step(node, std::move(never));
+  }
+  wire::AttemptResult result = make_result();
+  if (log_) log_->finish(now());
+  commit(result);
+  clean_up(result);
+  over_ = true;
+  // A stuck query still holds its file: then this process's death is the report, and the result is on disk.
+  if (!stuck_) {
+    lock_.reset();
+    services_.reports.send(wire::Finished{std::move(result)});
+  }
+  return true;
+}
+
+wire::AttemptResult Attempt::make_result() {
+  wire::AttemptResult result;
+  result.run_id = job_.run_id;
+  result.attempt = job_.attempt;
+  result.started_at = started_at_;
+  result.worker_pid = ::getpid();
+  struct rusage own {};
+  ::getrusage(RUSAGE_SELF, &own);
+  std::int64_t peak = static_cast<std::int64_t>(own.ru_maxrss) * 1024;
+  for (const std::string& step : ended_) {
+    const wire::StepResult& ended = *node_of(step)->result;
+    peak = std::max(peak, ended.peak_memory_bytes.value_or(0));
+    // The first step that went wrong decides; a stopped run shows how its step ended, as a detail.
+    if (decides(ended.outcome) && !result.exit_code && !result.signal && (stopped_ || result.error.empty())) {
+      result.exit_code = ended.exit_code;
+      result.signal = ended.signal;
+      if (!stopped_) {
+        result.outcome = outcome_of(ended.outcome);
+        result.error = fmt::format("step {}: {}", step, ended.error);
+      }
+    }
+    result.steps.push_back(ended);
+  }
+  result.peak_memory_bytes = peak;
+  if (stopped_) {
+    result.outcome = *stopped_;
+    result.error = error_;
+    result.file_held = released_;
+  } else if (result.outcome == model::Outcome::succeeded) {
+    auto renames = publishing_->collect();
+    if (renames) {
+      result.renames = std::move(*renames);
+    } else {
+      result.outcome = model::Outcome::failed;
+      result.error = renames.error().message;
+      note("", result.error);
+    }
+  }
+  result.finished_at = now();
+  return result;
+}
+
+void Attempt::commit(wire::AttemptResult& result) {
+  const std::string path = wire::Layout::attempt_result(job_.folder, job_.attempt);
+  const auto written = write_file_durably(path, wire::encode_result(result));
+  if (!written) {
+    ::unlink((path + ".tmp").c_str());
+    // Without a commit point nothing may become visible. What a run without files has done is done, and is reported.
+    if (!result.renames.empty()) {
+      ::unlink(path.c_str());
+      result.renames.clear();
+      result.outcome = model::Outcome::failed;
+      result.error = "nothing was published, because the result can't be written: " + written.error().message;
+    }
+    return;
+  }
+  if (auto applied = wire::apply_renames(result.renames); !applied) {
+    // It is committed: the renames are repeated from the result file by whoever finds it.
+    result.error = applied.error().message;
+  }
+}
+
+void Attempt::clean_up(const wire::AttemptResult& result) {
+  if (publishing_ && result.outcome != model::Outcome::succeeded) publishing_->discard();
+  if (!run_.temp_folder.empty()) services_.folder.take_back_temp(run_.temp_folder);
+  if (sql_ && !stuck_) sql_->release();
+  services_.reports.close_attempt_socket();
+}
+
+}  // namespace eider::worker

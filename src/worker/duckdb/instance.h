@@ -1,0 +1,71 @@
+// Inside of this folder: what Session and Connection share.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "worker/duckdb/library.h"
+#include "worker/duckdb/rows.h"
+#include "worker/duckdb/script_text.h"
+#include "worker/duckdb/session.h"
+
+namespace eider::worker::duck {
+
+/// Runs one statement of Eider's own and drops its rows; an Error carries DuckDB's message.
+Result<void> run_sql(const Library& library, duckdb_connection connection, const std::string& sql);
+
+/// A parameter of a prepared statement: NULL, text or microseconds of a TIMESTAMPTZ.
+struct InstantUs {
+  std::int64_t us = 0;
+};
+using Parameter = std::variant<std::monostate, std::string, InstantUs>;
+/// The same for a statement with parameters; the value is the number of rows it returned.
+Result<std::size_t> run_bound(const Library& library, duckdb_connection connection, const std::string& sql,
+                              const std::vector<Parameter>& parameters);
+
+/// The DuckDB instance of a run and the files attached to it. Thread-safe.
+class Instance {
+ public:
+  explicit Instance(const Library& functions)
+      : library(functions), database_(functions.close), control_(functions.disconnect) {}
+
+  Result<void> open();
+  Result<void> configure(const SessionOptions& options);
+  Result<void> connect(duckdb_connection* connection);
+
+  struct Attached {
+    std::string catalog;
+    bool read_only = false;
+    int users = 0;
+  };
+  /// Attaches the file unless it is, and counts one more user.
+  Result<std::variant<Attached, FileHeld>> attach(const DatabaseFile& file);
+  /// Counts one less; the last one detaches, which writes DuckDB's log into the file and releases its lock.
+  void release(const std::string& path);
+  /// Absolute, from the workspace.
+  std::string full_path(const std::string& path) const;
+
+  const Library library;
+  SavedRows saved_rows;  ///< outlives the database, whose table function reads it
+  SessionOptions options;
+
+ private:
+  std::string free_catalog_name(const std::string& path) const;
+
+  Handle<duckdb_database> database_;
+  Handle<duckdb_connection> control_;
+  std::mutex mutex_;  // attached_ and control_
+  std::map<std::string, Attached> attached_;
+};
+
+struct Session::Impl : Instance {
+  using Instance::Instance;
+};
+
+/// The table of one row a committed step, in the run's DuckDB file.
+inline constexpr std::string_view receipts_table = "_eider_receipts";
+
+}  // namespace eider::worker::duck

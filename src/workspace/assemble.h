@@ -1,0 +1,33 @@
+// From what a pipeline file says to the model's pipeline, and every check that needs more than one of its values.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "model/pipeline.h"
+#include "workspace/diagnostic.h"
+#include "workspace/draft.h"
+#include "workspace/files.h"
+#include "workspace/yaml_tree.h"
+
+namespace eider::workspace {
+
+/// What a draft is seen beside. `root` is the file's tree, for the marks of complaints.
+struct Surroundings {
+  const model::Settings& settings;
+  const Folder& folder;
+  std::size_t sql_limit_bytes;
+  YamlValue root;
+  Complaints& complaints;
+};
+
+/// Fills in defaults, reads SQL files and puts the steps together. Complains about what can't be.
+model::Pipeline assemble(PipelineDraft draft, const Surroundings& around);
+
+/// Complains about ids, dependencies, pools, policies, publishes and sizes that do not fit together.
+void check(const model::Pipeline& pipeline, const Surroundings& around);
+
+/// Where `schedules[3].overlap` stands: its value, or the nearest thing around it that the file has.
+Mark locate(YamlValue root, std::string_view key);
+
+}  // namespace eider::workspace

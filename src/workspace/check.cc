@@ -1,0 +1,258 @@
+// The checks of a whole pipeline (assemble.h).
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "timing/interval.h"
+#include "workspace/assemble.h"
+#include "workspace/words.h"
+
+namespace eider::workspace {
+namespace {
+
+using model::Misfire;
+using model::Overlap;
+using model::Pipeline;
+using model::Publish;
+using model::Schedule;
+
+constexpr std::size_t kMostSteps = 1000;
+
+class Checker {
+ public:
+  Checker(const Pipeline& pipeline, const Surroundings& around) : pipeline_(pipeline), around_(around) {}
+
+  void all() {
+    unique_ids("schedules", pipeline_.schedules);
+    unique_ids("steps", pipeline_.steps);
+    for (std::size_t i = 0; i < pipeline_.schedules.size(); ++i) policies(pipeline_.schedules[i], i);
+    if (pipeline_.steps.empty()) complain("steps", "is empty; a pipeline needs at least one step");
+    if (pipeline_.steps.size() > kMostSteps) complain("steps", fmt::format("has more than {} steps", kMostSteps));
+    if (needs_exist()) no_cycle();
+    pools();
+    publishes();
+    sizes();
+  }
+
+ private:
+  void complain(const std::string& key, std::string message, std::string suggestion = "") {
+    around_.complaints.add(Severity::error, mark_of(key), key, std::move(message), std::move(suggestion));
+  }
+  void warn(const std::string& key, std::string message) {
+    around_.complaints.add(Severity::warning, mark_of(key), key, std::move(message));
+  }
+  /// Walking to the n-th item takes n steps: not done for what is not shown.
+  Mark mark_of(const std::string& key) const { return around_.complaints.full() ? Mark{} : locate(around_.root, key); }
+
+  std::vector<std::string_view> step_ids() const {
+    std::vector<std::string_view> ids;
+    for (const model::Step& step : pipeline_.steps) ids.push_back(step.id);
+    return ids;
+  }
+
+  template <typename T>
+  void unique_ids(std::string_view list, const std::vector<T>& items) {
+    std::unordered_map<std::string_view, std::size_t> first;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const auto [found, is_new] = first.emplace(items[i].id, i);
+      if (is_new) continue;
+      const Mark mark = mark_of(fmt::format("{}[{}].id", list, found->second));
+      complain(
+          fmt::format("{}[{}].id", list, i),
+          fmt::format("\"{}\" is used already, on line {}; ids are unique in their pipeline", items[i].id, mark.line));
+    }
+  }
+
+  void policies(const Schedule& schedule, std::size_t index) {
+    const auto key = [&](std::string_view name) { return fmt::format("schedules[{}].{}", index, name); };
+    const model::Timing& timing = schedule.timing;
+    if (timing.from_completion && !timing.every) {
+      complain(key("from"), "goes with every only: it says from when the interval counts");
+    }
+    if (timing.anchor && !timing.every) {
+      complain(key("anchor"), "goes with every only: it says where the interval's series begins");
+    }
+    if (timing.every && timing.anchor) {
+      const auto interval = timing::Interval::make(*timing.every, *timing.anchor);
+      if (!interval) complain(key("anchor"), interval.error().message);
+    }
+    if (timing.at && (*timing.at < timing::kFirstInstant || *timing.at >= timing::kEndInstant)) {
+      complain(key("at"), fmt::format("{} is not in the years {} to {}", format_rfc3339(*timing.at), timing::kFirstYear,
+                                      timing::kLastYear));
+    }
+    if (schedule.misfire == Misfire::all && schedule.overlap != Overlap::queue) {
+      complain(key("misfire"),
+               fmt::format("all needs overlap: queue. Say that a run is due at 02:30 each day and the server "
+                           "is down from 2026-03-02 to 2026-03-04: {}. Write overlap: queue, or misfire: latest",
+                           what_would_happen(schedule.overlap)));
+    }
+    const Schedule usual;
+    if (schedule.overlap != Overlap::queue && schedule.queue_limit != usual.queue_limit) {
+      warn(key("queue_limit"), "has no effect without overlap: queue");
+    }
+    if (schedule.misfire == Misfire::all) return;
+    if (schedule.max_catchup != usual.max_catchup) warn(key("max_catchup"), "has no effect without misfire: all");
+    if (schedule.catchup_window != usual.catchup_window) {
+      warn(key("catchup_window"), "has no effect without misfire: all");
+    }
+  }
+
+  static std::string_view what_would_happen(Overlap overlap) {
+    switch (overlap) {
+      case Overlap::skip:
+        return "the run for 2026-03-02 would start, and those for 03-03 and 03-04 be skipped while it is active";
+      case Overlap::replace:
+        return "the run for 2026-03-02 would be cancelled by that for 03-03, and that by the one for 03-04";
+      case Overlap::allow:
+        return "the runs for 2026-03-02, 03-03 and 03-04 would all start at once, not one after the other";
+      case Overlap::queue:
+        break;
+    }
+    return "";
+  }
+
+  bool needs_exist() {
+    bool good = true;
+    const std::vector<std::string_view> ids = step_ids();
+    for (const auto& id : ids) index_.emplace(id, index_.size());
+    for (std::size_t i = 0; i < pipeline_.steps.size(); ++i) {
+      const auto& needs = pipeline_.steps[i].needs;
+      for (std::size_t j = 0; j < needs.size(); ++j) {
+        if (index_.contains(needs[j])) continue;
+        good = false;
+        complain(fmt::format("steps[{}].needs[{}]", i, j), fmt::format("there is no step \"{}\"", shown(needs[j])),
+                 std::string(closest(needs[j], ids)));
+      }
+    }
+    return good && index_.size() == pipeline_.steps.size();
+  }
+
+  /// Takes away steps that need nothing that is left, until none can be: what stays is in a cycle or needs one.
+  void no_cycle() {
+    const std::size_t count = pipeline_.steps.size();
+    std::vector<std::size_t> open(count, 0);
+    std::vector<std::vector<std::size_t>> needed_by(count);
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const std::string& need : pipeline_.steps[i].needs) needed_by[index_.at(need)].push_back(i);
+      open[i] = pipeline_.steps[i].needs.size();
+      if (open[i] == 0) ready.push_back(i);
+    }
+    while (!ready.empty()) {
+      const std::size_t done = ready.back();
+      ready.pop_back();
+      for (const std::size_t i : needed_by[done]) {
+        if (--open[i] == 0) ready.push_back(i);
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (open[i] > 0) return complain_cycle(i, open);
+    }
+  }
+
+  void complain_cycle(std::size_t step, const std::vector<std::size_t>& open) {
+    std::vector<std::size_t> way;
+    std::vector<bool> seen(open.size(), false);
+    while (!seen[step]) {
+      seen[step] = true;
+      way.push_back(step);
+      for (const std::string& need : pipeline_.steps[step].needs) {
+        if (const std::size_t next = index_.at(need); open[next] > 0) {
+          step = next;
+          break;
+        }
+      }
+    }
+    std::string words;
+    for (auto i = std::find(way.begin(), way.end(), step); i != way.end(); ++i) {
+      words += pipeline_.steps[*i].id + " needs ";
+    }
+    complain(fmt::format("steps[{}].needs", step),
+             fmt::format("the steps wait for each other: {}{}", words, pipeline_.steps[step].id));
+  }
+
+  void pools() {
+    const auto& declared = around_.settings.pools;
+    std::vector<std::string_view> names;
+    for (const auto& [name, pool] : declared) names.push_back(name);
+    for (const auto& [name, weight] : pipeline_.pools) {
+      const std::string key = around_.root.find("pool") ? "pool" : "pools." + name;
+      const auto found = declared.find(name);
+      if (found == declared.end()) {
+        complain(key, fmt::format("the pool \"{}\" is not declared in eider.yaml (pools: {{{}: 1}})", name, name),
+                 std::string(closest(name, names)));
+      } else if (weight > found->second.slots) {
+        complain(key, fmt::format("takes {} slots of a pool that has {}: it could never start", weight,
+                                  found->second.slots));
+      }
+    }
+  }
+
+  void publishes() {
+    for (std::size_t i = 0; i < pipeline_.publishes.size(); ++i) {
+      const Publish& publish = pipeline_.publishes[i];
+      const std::string key = fmt::format("publishes[{}]", i);
+      if (!publish.after.empty() && !index_.contains(publish.after)) {
+        complain(key + ".after", fmt::format("there is no step \"{}\"", publish.after),
+                 std::string(closest(publish.after, step_ids())));
+      }
+      if (!publish.table.empty()) published_table(key);
+      if (!publish.path.empty()) published_path(publish, key);
+      for (std::size_t j = 0; j < i; ++j) publish_twice(publish, pipeline_.publishes[j], key, j);
+    }
+  }
+
+  void published_table(const std::string& key) {
+    if (!pipeline_.database) {
+      complain(key + ".table", "is a table of the pipeline's database, and it names none; add database: FILE.duckdb");
+    } else if (pipeline_.database->read_only) {
+      complain(key + ".table", "can't be published: the database is opened to read only");
+    }
+  }
+
+  void published_path(const Publish& publish, const std::string& key) {
+    for (const char* own : {".eider", "pipelines", "eider.yaml"}) {
+      if (is_within(publish.path, own)) complain(key + ".path", fmt::format("\"{}\" belongs to Eider", publish.path));
+    }
+    if (pipeline_.database &&
+        (is_within(publish.path, pipeline_.database->file) || is_within(pipeline_.database->file, publish.path))) {
+      complain(key + ".path", "is where the pipeline's database lies");
+    }
+  }
+
+  void publish_twice(const Publish& publish, const Publish& before, const std::string& key, std::size_t before_index) {
+    if (publish.asset == before.asset) {
+      complain(key + ".asset",
+               fmt::format("\"{}\" is published already by publishes[{}]", publish.asset, before_index));
+    }
+    if (publish.path.empty() || before.path.empty()) return;
+    if (is_within(publish.path, before.path) || is_within(before.path, publish.path)) {
+      complain(key + ".path", fmt::format("\"{}\" and \"{}\" (publishes[{}]) would overwrite each other", publish.path,
+                                          before.path, before_index));
+    }
+  }
+
+  void sizes() {
+    if (pipeline_.database && is_within(pipeline_.database->file, ".eider")) {
+      complain("database", fmt::format("\"{}\" lies in Eider's own folder", pipeline_.database->file));
+    }
+    const auto& memory = pipeline_.resources.memory_bytes;
+    const auto& ceiling = around_.settings.memory_bytes;
+    if (memory && ceiling && *memory > *ceiling) {
+      complain("resources.memory",
+               fmt::format("{} bytes are more than resources.memory of eider.yaml ({} bytes): it could "
+                           "never start",
+                           *memory, *ceiling));
+    }
+  }
+
+  const Pipeline& pipeline_;
+  const Surroundings& around_;
+  std::unordered_map<std::string_view, std::size_t> index_;  ///< of steps, by id
+};
+
+}  // namespace
+
+void check(const Pipeline& pipeline, const Surroundings& around) { Checker(pipeline, around).all(); }
+
+}  // namespace eider::workspace

@@ -1,0 +1,37 @@
+// What a pipeline file says, before it is put together and checked as a whole: the model's values plus the forms that
+// a person may choose from. Plain values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/pipeline.h"
+
+namespace eider::workspace {
+
+struct SqlText {
+  std::string text;    ///< a path or a script
+  int first_line = 0;  ///< of the script in the pipeline file
+};
+
+struct Command {
+  std::vector<std::string> arguments;
+  std::string line;  ///< for the shell; empty when arguments were given
+};
+
+struct StepDraft {
+  model::Step step;
+  std::optional<SqlText> sql;
+  std::optional<Command> command;
+  bool shell = false;
+};
+
+struct PipelineDraft {
+  model::Pipeline pipeline;  ///< without steps
+  std::vector<StepDraft> steps;
+  std::optional<std::string> pool;
+  std::optional<int> max_active_runs;
+};
+
+}  // namespace eider::workspace

@@ -1,0 +1,195 @@
+#include "workspace/load.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/ids.h"
+#include "workspace/assemble.h"
+
+namespace eider::workspace {
+namespace {
+
+constexpr const char* kSettingsFile = "eider.yaml";
+constexpr const char* kPipelinesFolder = "pipelines";
+
+std::optional<std::string> process_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+/// A pipeline that could be read, with the place where its name stands.
+struct Candidate {
+  LoadedPipeline loaded;
+  Diagnostic place;  ///< of the name; message and severity unset
+  std::string content_hash;
+};
+
+class Loader {
+ public:
+  Loader(Folder folder, const LoadOptions& options)
+      : folder_(std::move(folder)),
+        options_(options),
+        environment_(options.environment ? options.environment : Environment(process_variable)) {
+    out_.root = folder_.root();
+  }
+
+  Result<Workspace> load() {
+    auto text = folder_.read(kSettingsFile, options_.file_limit_bytes);
+    if (!text && text.error().code == ErrorCode::not_found) {
+      return Error{
+          ErrorCode::not_found,
+          fmt::format("{}: no eider.yaml here, so this is no workspace; `eider init` makes one", folder_.root())};
+    }
+    out_.usable = text ? read_settings(*text) : report(kSettingsFile, text.error().message);
+    if (out_.usable) read_pipelines();
+    return std::move(out_);
+  }
+
+ private:
+  /// Always false: the file is broken.
+  bool report(const std::string& file, const std::string& message) {
+    Complaints complaints(file, "");
+    // Messages of the file system begin with the file.
+    const bool named = message.starts_with(file + ": ");
+    complaints.add(Severity::error, {}, "", named ? message.substr(file.size() + 2) : message);
+    return finish(file, "", "", complaints);
+  }
+
+  /// Keeps what was complained about; true when the file holds.
+  bool finish(const std::string& file, const std::string& pipeline, std::string_view content, Complaints& complaints) {
+    const bool good = !complaints.has_errors();
+    const std::vector<Diagnostic> found = complaints.take();
+    if (!good) mark_broken(file, pipeline, content_hash(content), found);
+    out_.diagnostics.insert(out_.diagnostics.end(), found.begin(), found.end());
+    return good;
+  }
+
+  void mark_broken(const std::string& file, const std::string& pipeline, const std::string& hash,
+                   const std::vector<Diagnostic>& found) {
+    std::string all = hash;
+    for (const Diagnostic& diagnostic : found) all += format(diagnostic) + "\n";
+    out_.broken[file] = BrokenFile{pipeline, content_hash(all)};
+  }
+
+  std::optional<YamlTree> parse(std::string_view text, Complaints& complaints) {
+    auto parsed = YamlTree::parse(text);
+    if (auto* tree = std::get_if<YamlTree>(&parsed)) return std::move(*tree);
+    auto& problem = std::get<YamlProblem>(parsed);
+    complaints.add(Severity::error, problem.mark, "", std::move(problem.message));
+    return std::nullopt;
+  }
+
+  bool read_settings(const std::string& text) {
+    Complaints complaints(kSettingsFile, text);
+    if (const auto tree = parse(text, complaints)) {
+      Reader(environment_, complaints).read(workspace_section(), tree->root(), &out_.settings);
+    }
+    return finish(kSettingsFile, "", text, complaints);
+  }
+
+  void read_pipelines() {
+    const auto names = folder_.yaml_files(kPipelinesFolder);
+    if (!names) {
+      out_.usable = report(kPipelinesFolder, names.error().message);
+      return;
+    }
+    for (const std::string& name : *names) read_pipeline(fmt::format("{}/{}", kPipelinesFolder, name));
+    for (auto& [name, found] : candidates_) settle_name(name, found);
+    warn_shared_paths();
+    std::stable_sort(out_.diagnostics.begin(), out_.diagnostics.end(),
+                     [](const Diagnostic& a, const Diagnostic& b) { return a.file < b.file; });
+  }
+
+  void read_pipeline(const std::string& file) {
+    const auto text = folder_.read(file, options_.file_limit_bytes);
+    if (!text) {
+      report(file, text.error().message);
+      return;
+    }
+    Complaints complaints(file, *text);
+    const auto tree = parse(*text, complaints);
+    PipelineDraft draft;
+    if (tree) {
+      draft.pipeline.retry = out_.settings.retry;
+      draft.pipeline.timezone.clear();
+      Reader(environment_, complaints).read(pipeline_section(), tree->root(), &draft);
+    }
+    draft.pipeline.file = file;
+    std::string name = draft.pipeline.name;
+    Mark name_mark;
+    // What does not fit together is worth saying only when each part was understood.
+    if (!complaints.has_errors()) {
+      const Surroundings around{out_.settings, folder_, options_.sql_limit_bytes, tree->root(), complaints};
+      model::Pipeline pipeline = assemble(std::move(draft), around);
+      if (!complaints.has_errors()) check(pipeline, around);
+      name_mark = tree->root().find("pipeline").mark();
+      if (!complaints.has_errors()) add_candidate(std::move(pipeline), name_mark, *text);
+    }
+    finish(file, name, *text, complaints);
+  }
+
+  void add_candidate(model::Pipeline pipeline, Mark mark, const std::string& text) {
+    Complaints place(pipeline.file, text);
+    place.add(Severity::error, mark, "pipeline", "");
+    const std::string name = pipeline.name;
+    LoadedPipeline loaded;
+    loaded.definition = std::make_shared<const std::string>(model::definition_json(pipeline));
+    loaded.hash = model::definition_hash(*loaded.definition);
+    loaded.pipeline = std::make_shared<const model::Pipeline>(std::move(pipeline));
+    candidates_[name].push_back(Candidate{std::move(loaded), place.take().front(), content_hash(text)});
+  }
+
+  /// One file has the name: it is loaded. Several: none of them is, since nobody can say which was meant.
+  void settle_name(const std::string& name, std::vector<Candidate>& found) {
+    if (found.size() == 1) {
+      out_.pipelines.emplace(name, std::move(found.front().loaded));
+      return;
+    }
+    for (const Candidate& candidate : found) {
+      std::string others;
+      for (const Candidate& other : found) {
+        if (&other == &candidate) continue;
+        others += fmt::format("{}{}:{}:{}", others.empty() ? "" : ", ", other.place.file, other.place.line,
+                              other.place.column);
+      }
+      Diagnostic diagnostic = candidate.place;
+      diagnostic.message =
+          fmt::format("\"{}\" is also the name of the pipeline in {}; neither is loaded", name, others);
+      mark_broken(diagnostic.file, name, candidate.content_hash, {diagnostic});
+      out_.diagnostics.push_back(std::move(diagnostic));
+    }
+  }
+
+  /// Two pipelines may write the same file; it is rarely what was meant, and no reason to stop either.
+  void warn_shared_paths() {
+    std::map<std::string, std::string> writers;
+    for (const auto& [name, loaded] : out_.pipelines) {
+      for (const model::Publish& publish : loaded.pipeline->publishes) {
+        if (publish.path.empty()) continue;
+        const auto [found, is_new] = writers.emplace(publish.path, name);
+        if (is_new) continue;
+        Complaints complaints(loaded.pipeline->file, "");
+        complaints.add(Severity::warning, {}, "publishes",
+                       fmt::format("\"{}\" is published by the pipeline {} as well", publish.path, found->second));
+        finish(loaded.pipeline->file, name, "", complaints);
+      }
+    }
+  }
+
+  Folder folder_;
+  const LoadOptions& options_;
+  const Environment environment_;
+  Workspace out_;
+  std::map<std::string, std::vector<Candidate>> candidates_;
+};
+
+}  // namespace
+
+Result<Workspace> load_workspace(const std::string& root, const LoadOptions& options) {
+  auto folder = Folder::open(root);
+  if (!folder) return folder.error();
+  return Loader(*std::move(folder), options).load();
+}
+
+}  // namespace eider::workspace
