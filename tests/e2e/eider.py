@@ -152,7 +152,7 @@ class Server:
     def wait_running(self, run_id):
         """Its first step has started."""
         return wait_for(lambda: (lambda run: run if run["state"] == "running" and
-                                 any(step["state"] == "running" for step in run["steps"]) else None)(self.run(run_id)),
+                                 any(step["outcome"] is None for step in run["steps"]) else None)(self.run(run_id)),
                         f"run {run_id} runs a step")
 
     # ---- clock -------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "store/conformance/fixture.h"
 
@@ -61,7 +62,7 @@ std::vector<std::string> claim_runs(Store& store, int wanted) {
   while (got.size() < static_cast<std::size_t>(wanted)) {
     if (auto begun = store.begin(); !begun) {
       EIDER_CHECK(begun.error().code == ErrorCode::unavailable, begun.error().message);
-      ::usleep(100);
+      std::this_thread::yield();
       continue;
     }
     const auto next = store.claimable(at(100'000), 1).value();
@@ -106,7 +107,7 @@ TEST_P(ProcessTest, TwoProcessesClaimTwoThousandRunsOnceEachWhileAThirdReads) {
       auto page = reader->runs({.pipeline = {}, .state = model::RunState::queued, .open_only = false}, 50, "");
       EIDER_CHECK(page.ok(), page ? "" : page.error().message);
       if (page->items.empty()) return 0;
-      ::usleep(1000);
+      std::this_thread::yield();
     }
   });
   for (auto* process : {&first, &second, &polling}) process->wait_ready();
