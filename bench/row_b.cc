@@ -48,8 +48,7 @@ Result<Instants> collect(const Folder& folder, Instant from, Instant to) {
       if (firing.occurrence.decision != model::Decision::run || !firing.run) continue;
       if (firing.run->state != model::RunState::succeeded || !firing.attempts.front().started_at) continue;
       out.doubled += (runs[due]++ > 0 ? 1 : 0) + static_cast<int>(firing.attempts.size() - 1);
-      const auto at = committed.find(firing.run->id);
-      if (at != committed.end()) out.claimed.push_back(ms(at->second - due));
+      if (const auto at = claim_committed(firing, committed)) out.claimed.push_back(ms(*at - due));
       out.started.push_back(ms(*firing.attempts.front().started_at - due));
     }
     covered += static_cast<int>(runs.size());
@@ -89,7 +88,7 @@ void add(Report& report, const std::string& how, const Instants& got, const Floo
   claimed.ratio_to = "floor";
   Figure started = figure("B", "  due → step's process started", "ms", spread(got.started));
   started.floor = median(floor.started);
-  started.floor_name = "timer + commit + spawn";
+  started.floor_name = "+ spawn";
   started.ratio = started.median / *started.floor;
   started.ratio_to = "floor";
   if (headline) {

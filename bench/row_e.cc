@@ -2,6 +2,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -31,9 +32,8 @@ class Scene {
     folder_.write("eider.yaml", fmt::format("workers: {{max: {}}}\n", running));
     folder_.pipeline(
         "work",
-        fmt::format(
-            "max_active_runs: 0\nretry: {{max_attempts: 10, backoff: 1ms}}\nsteps:\n  - {{id: step, run: {}}}\n",
-            step_command(setup_, journal())));
+        fmt::format("max_active_runs: 0\nretry: {{max_attempts: 10, backoff: 0s}}\nsteps:\n  - {{id: step, run: {}}}\n",
+                    step_command(setup_, journal())));
     auto ids = queue_runs(folder_, "work", running + queued);
     if (!ids) return ids.error();
     ids_ = *std::move(ids);
@@ -247,13 +247,19 @@ Result<void> all_killed(const Setup& setup, Report& report) {
 }  // namespace
 
 Result<void> row_e(const Setup& setup, Report& report) {
-  if (auto done = server_killed(setup, report); !done) return done;
-  if (auto done = server_killed_and_back(setup, report); !done) return done;
-  if (auto done = workers_killed(setup, report, 1); !done) return done;
-  if (auto done = workers_killed(setup, report, running); !done) return done;
-  if (auto done = all_killed(setup, report); !done) return done;
+  const std::pair<const char*, std::function<Result<void>()>> scenes[] = {
+      {"server killed, steps end meanwhile", [&] { return server_killed(setup, report); }},
+      {"server killed, steps outlive it", [&] { return server_killed_and_back(setup, report); }},
+      {"one worker killed", [&] { return workers_killed(setup, report, 1); }},
+      {"all workers killed", [&] { return workers_killed(setup, report, running); }},
+      {"server, workers and steps killed", [&] { return all_killed(setup, report); }},
+  };
+  for (const auto& [name, play] : scenes) {
+    progress(std::string("         ") + name);
+    if (auto done = play(); !done) report.broken("E", fmt::format("{}: {}", name, done.error().message));
+  }
   report.say("E",
-             "workers.max 5, retry with backoff 1ms; a step notes its start and end in a journal, and a lock of its "
+             "workers.max 5, retry with backoff 0s; a step notes its start and end in a journal, and a lock of its "
              "run's file tells when two "
              "of one run live at once. `server is back`: its exec.");
   return {};

@@ -21,11 +21,31 @@ std::string pipeline(const std::string& sql) {
   return out;
 }
 
+/// What the first query of a step can say of its own start: microseconds since 1970.
+constexpr const char* light_sql = "select epoch_us(get_current_timestamp()) as at;\n";
+
 struct Times {
-  double started_ms = 0;   ///< claimed → first query started
+  double noted_ms = 0;     ///< claimed → the start of the step that is stored
   double finished_ms = 0;  ///< claimed → step finished
   double step_ms = 0;
+  Instant claimed_at{};
+  std::string run_id;
 };
+
+/// When the first query of a light run had started, by DuckDB's own clock, after the claim.
+Result<double> first_query_ms(const Server& server, const Times& times) {
+  auto log = server.text(fmt::format("/api/v1/runs/{}/logs", times.run_id), {{"raw", "true"}});
+  if (!log) return log.error();
+  constexpr std::size_t digits = 16;
+  for (std::size_t at = 0, length = 0; at <= log->size(); ++at) {
+    const bool digit = at < log->size() && (*log)[at] >= '0' && (*log)[at] <= '9';
+    if (!digit && length == digits) {
+      return ms(from_us(std::stoll(log->substr(at - digits, digits))) - times.claimed_at);
+    }
+    length = digit ? length + 1 : 0;
+  }
+  return Error{ErrorCode::io, "the log of a light run does not show its time: " + *log};
+}
 
 Result<Times> run_once(const Server& server, const Folder& folder, const std::string& name) {
   auto id = server.start_run(name);
@@ -51,7 +71,7 @@ Result<Times> run_once(const Server& server, const Folder& folder, const std::st
   auto from = parse_rfc3339(step.at("started_at").as_string().c_str());
   auto to = parse_rfc3339(step.at("finished_at").as_string().c_str());
   if (!from || !to) return Error{ErrorCode::io, "the step has no times"};
-  return Times{ms(*from - attempt.claimed_at), ms(*to - attempt.claimed_at), ms(*to - *from)};
+  return Times{ms(*from - attempt.claimed_at), ms(*to - attempt.claimed_at), ms(*to - *from), attempt.claimed_at, *id};
 }
 
 }  // namespace
@@ -62,23 +82,26 @@ Result<void> row_g(const Setup& setup, Report& report) {
   const std::string heavy = heavy_sql(std::max(1, static_cast<int>((setup.quick ? 500 : 2'000) / *once_ms)));
   const Folder folder(setup, "g");
   folder.write("eider.yaml", "workers: {max: 2}\n");
-  folder.pipeline("light", pipeline("select 42;\n"));
+  folder.pipeline("light", pipeline(light_sql));
   folder.pipeline("heavy", pipeline(heavy));
   auto server = Server::start(setup, folder);
   if (!server) return server.error();
   if (auto warmed = run_once(**server, folder, "light"); !warmed) return warmed.error();
-  std::vector<double> started, finished, bare_first;
+  std::vector<double> noted, started, finished, bare_first;
   for (int i = 0; i < (setup.quick ? 5 : 40); ++i) {
     // The worker opens its next instance in the meantime, as between two real runs.
     sleep_until(now() + std::chrono::milliseconds(200));
     auto times = run_once(**server, folder, "light");
     if (!times) return times.error();
-    started.push_back(times->started_ms);
+    auto first = first_query_ms(**server, *times);
+    if (!first) return first.error();
+    noted.push_back(times->noted_ms);
+    started.push_back(*first);
     finished.push_back(times->finished_ms);
   }
   std::vector<double> in_step, bare, opened;
   for (int i = 0; i < (setup.quick ? 2 : 5); ++i) {
-    auto light = run_bare_sql(setup, "select 42;\n", 1);
+    auto light = run_bare_sql(setup, light_sql, 1);
     if (!light) return light.error();
     bare_first.push_back(light->script_ms.front());
     opened.push_back(light->open_ms);
@@ -93,10 +116,12 @@ Result<void> row_g(const Setup& setup, Report& report) {
   Figure first = figure("G", "warm worker: claim → first query started", "ms", spread(started));
   first.target = "≤ 5";
   first.reached = first.median <= 5;
+  first.note = fmt::format("by the query's own clock; the step's stored start: {:.2f} ms", median(noted));
   report.add(std::move(first));
-  Figure done = figure("G", "warm worker: claim → `select 42` finished", "ms", spread(finished));
+  Figure done = figure("G", "warm worker: claim → that query's step finished", "ms", spread(finished));
   done.floor = median(bare_first);
-  done.floor_name = fmt::format("bare script (its process opens DuckDB first: {:.0f} ms)", median(opened));
+  done.floor_name = "bare";
+  done.note = fmt::format("the bare process opens DuckDB first: {:.0f} ms", median(opened));
   report.add(std::move(done));
   Figure ratio = figure("G", "throughput of an aggregate in a step", "of bare", median(bare) / median(in_step));
   ratio.target = "≥ 0.95";

@@ -117,6 +117,13 @@ Result<json::value> Server::get(const std::string& path, const std::map<std::str
   return body_of(client_.call({"GET", path, query, {}, {}}), path);
 }
 
+Result<std::string> Server::text(const std::string& path, const std::map<std::string, std::string>& query) const {
+  auto answer = client_.call({"GET", path, query, {}, {}});
+  if (!answer) return answer.error();
+  if (answer->status != 200) return Error{ErrorCode::io, fmt::format("{}: {} {}", path, answer->status, answer->body)};
+  return std::move(answer->body);
+}
+
 Result<json::value> Server::post(const std::string& path, const std::string& body) const {
   return body_of(client_.call({"POST", path, {}, {{"content-type", "application/json"}}, body}), path);
 }
@@ -191,6 +198,14 @@ Result<std::vector<Firing>> firings(const Folder& folder, const std::string& sch
     }
   }
   std::reverse(out.begin(), out.end());
+  return out;
+}
+
+std::optional<Instant> claim_committed(const Firing& firing, const std::map<std::string, Instant>& started_events) {
+  std::optional<Instant> out;
+  if (!firing.attempts.empty()) out = firing.attempts.front().started_at;
+  const auto printed = started_events.find(firing.occurrence.run_id);
+  if (printed != started_events.end() && (!out || printed->second < *out)) out = printed->second;
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,8 @@ class Server {
   Micros ready_after() const { return ready_after_; }
 
   Result<boost::json::value> get(const std::string& path, const std::map<std::string, std::string>& query = {}) const;
+  /// The body as it is.
+  Result<std::string> text(const std::string& path, const std::map<std::string, std::string>& query) const;
   Result<boost::json::value> post(const std::string& path, const std::string& body) const;
   /// Queues a run; its id.
   Result<std::string> start_run(const std::string& pipeline) const;
@@ -86,6 +89,9 @@ struct Firing {
 };
 /// Decisions of a schedule about instants in [from, to), oldest first; read beside the server.
 Result<std::vector<Firing>> firings(const Folder& folder, const std::string& schedule, Instant from, Instant to);
+/// When the claim was committed, as far as can be seen from outside: the server had printed it (`started`, of
+/// event_times), or its step had started, which it may only after the commit.
+std::optional<Instant> claim_committed(const Firing& firing, const std::map<std::string, Instant>& started_events);
 /// How many runs there are in this state.
 Result<int> count_runs(const std::string& state_db, model::RunState state);
 

@@ -64,12 +64,8 @@ std::string first_uuid(std::string_view text) {
 
 void respond_with_start_error(Context& context, const std::string& pipeline, const Error& error,
                               const Respond& respond) {
-  if (error.code == ErrorCode::conflict) {
-    Problem problem{409, "active-run", error.message, {}};
-    if (const std::string active = first_uuid(error.message); !active.empty())
-      problem.extensions["active_run"] = active;
-    return respond(problem_response(problem));
-  }
+  const std::string active = error.code == ErrorCode::conflict ? first_uuid(error.message) : std::string();
+  if (!active.empty()) return respond(problem_response({409, "active-run", error.message, {{"active_run", active}}}));
   if (error.code != ErrorCode::not_found) return respond(error_response(error));
   context.send(
       engine::AskPipelines{}, respond, [pipeline, error, respond](const std::vector<engine::PipelineView>& views) {

@@ -143,11 +143,6 @@ Server::Server(ServerLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
 Server::~Server() { stop(); }
 
 Result<void> Server::listen(const std::string& path) {
-  if (const auto other = wire::connect_to(path); other) {
-    return Error{ErrorCode::conflict, path + ": another server answers there; stop it first (`eider stop`)"};
-  } else if (other.error().code != ErrorCode::not_found) {
-    return other.error();
-  }
   auto socket = wire::listen_at(path);
   if (!socket) return socket.error();
   error_code error;

@@ -34,8 +34,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Takes the socket's path (mode 0600). The file of a server that is gone is replaced; `conflict` when somebody
-  /// answers there. Call it with the server's lock held: it keeps two servers from doing this at once.
+  /// Takes the socket's path (mode 0600), and replaces the file of a server that is gone. Call it with the server's
+  /// lock held: only that says that the other one is gone. Its socket may answer for a moment longer, because a worker
+  /// that it was spawning when it was killed has a copy until its exec.
   Result<void> listen(const std::string& path);
   /// Starts the thread. `handler` is called, and must call its Respond, on that thread only.
   void start(Handler handler);

@@ -1,10 +1,9 @@
 #include "app/core.h"
 
-#include <cerrno>
 #include <fcntl.h>
-#include <filesystem>
-#include <sys/file.h>
 #include <unistd.h>
+#include <cerrno>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -18,13 +17,15 @@ constexpr Micros checkpoint_pause = std::chrono::milliseconds(50);  // between t
 
 std::string joined(const std::vector<workspace::Diagnostic>& diagnostics) {
   std::string out;
-  for (const workspace::Diagnostic& diagnostic : diagnostics) out += (out.empty() ? "" : "\n") + workspace::format(diagnostic);
+  for (const workspace::Diagnostic& diagnostic : diagnostics)
+    out += (out.empty() ? "" : "\n") + workspace::format(diagnostic);
   return out;
 }
 
 void say(const std::vector<workspace::Diagnostic>& diagnostics) {
   for (const workspace::Diagnostic& diagnostic : diagnostics) {
-    log::write(diagnostic.severity == workspace::Severity::error ? log::Level::error : log::Level::warning, workspace::format(diagnostic));
+    log::write(diagnostic.severity == workspace::Severity::error ? log::Level::error : log::Level::warning,
+               workspace::format(diagnostic));
   }
 }
 
@@ -79,31 +80,41 @@ Result<void> Core::build() {
   workers.log_limit_bytes = (*workspace)->settings.log_limit_bytes;
   workers.warm_sql = std::any_of((*workspace)->pipelines.begin(), (*workspace)->pipelines.end(), [](const auto& named) {
     const auto& steps = named.second.pipeline->steps;
-    return std::any_of(steps.begin(), steps.end(), [](const model::Step& step) { return step.kind == model::Step::Kind::sql; });
+    return std::any_of(steps.begin(), steps.end(),
+                       [](const model::Step& step) { return step.kind == model::Step::Kind::sql; });
   });
-  if (test_clock_) workers.clock_offset = [this] { return Micros(to_us(test_clock_->now()) - to_us(system_clock_.now())); };
+  if (test_clock_)
+    workers.clock_offset = [this] { return Micros(to_us(test_clock_->now()) - to_us(system_clock_.now())); };
   auto opened = supervise::ProcessWorkers::open(reactor_, std::move(workers));
   if (!opened) return opened.error();
   workers_ = std::move(*opened);
 
   loop_ = std::make_unique<engine::Loop>(
-      engine::LoopParts{*clock_, random_, *store_, *workers_, inbox_, [this](const auto* in_force) { return reread(in_force); },
-                        options_.observe, test_clock_.get()},
+      engine::LoopParts{*clock_, random_, *store_, *workers_, inbox_,
+                        [this](const auto* in_force) { return reread(in_force); }, options_.observe, test_clock_.get()},
       options_.loop);
   if (auto booted = loop_->boot(*workspace); !booted) return booted.error();
   start_checkpointer();
   return {};
 }
 
-/// One server a workspace: an OS lock that no child inherits. The file names its holder.
+/// One server a workspace. A record lock is the process's own, while a flock goes with the descriptor: a worker that is
+/// being spawned has a copy of ours until its exec, and would hold the flock of a server that was killed meanwhile. It
+/// ends when this process closes any descriptor of the file, so nothing else here opens it. The file names the holder.
 Result<void> Core::take_server_lock() {
   server_lock_ = UniqueFd(::open(layout_.server_lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!server_lock_) return io_error(layout_.server_lock(), errno);
-  if (::flock(server_lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return io_error("flock " + layout_.server_lock(), errno);
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (::fcntl(server_lock_.get(), F_SETLK, &whole) != 0) {
+    if (errno != EACCES && errno != EAGAIN) return io_error("lock " + layout_.server_lock(), errno);
     const auto holder = read_file(layout_.server_lock(), 64);
-    return Error{ErrorCode::conflict, fmt::format("a server runs on this workspace already (process {}); `eider status` shows it, `eider stop` ends it",
-                                                  holder && !holder->empty() ? holder->substr(0, holder->find('\n')) : "unknown")};
+    return Error{
+        ErrorCode::conflict,
+        fmt::format(
+            "a server runs on this workspace already (process {}); `eider status` shows it, `eider stop` ends it",
+            holder && !holder->empty() ? holder->substr(0, holder->find('\n')) : "unknown")};
   }
   if (::ftruncate(server_lock_.get(), 0) != 0) return io_error(layout_.server_lock(), errno);
   return write_all(server_lock_.get(), fmt::format("{}\n", ::getpid()));
@@ -122,9 +133,10 @@ Result<std::shared_ptr<const workspace::Workspace>> Core::reread(const workspace
   if (!fresh) return fresh.error();
   workspace::Reloaded merged = workspace::merge(*in_force, std::move(*fresh));
   say(merged.news);
-  log::info(fmt::format("reloaded: {} added, {} changed, {} removed, {} kept at their last good version", merged.added.size(),
-                        merged.changed.size(), merged.removed.size(), merged.kept.size()));
-  return std::shared_ptr<const workspace::Workspace>(std::make_shared<workspace::Workspace>(std::move(merged.workspace)));
+  log::info(fmt::format("reloaded: {} added, {} changed, {} removed, {} kept at their last good version",
+                        merged.added.size(), merged.changed.size(), merged.removed.size(), merged.kept.size()));
+  return std::shared_ptr<const workspace::Workspace>(
+      std::make_shared<workspace::Workspace>(std::move(merged.workspace)));
 }
 
 /// Copies committed pages into the main file beside the writer. It looks after turns of the loop only: an idle server

@@ -23,7 +23,7 @@
 namespace eider::app {
 
 struct CoreOptions {
-  std::string workspace;                   ///< absolute root
+  std::string workspace;  ///< absolute root
   std::optional<Instant> test_clock;
   engine::LoopOptions loop;
   std::function<void(const model::ChangeSet&)> observe;
@@ -72,7 +72,7 @@ class Core {
   std::unique_ptr<supervise::ProcessWorkers> workers_;
   std::unique_ptr<engine::Loop> loop_;
   bool stop_at_once_ = false;
-  std::atomic<std::uint64_t> turns_{0};             ///< moves after each turn: what the checkpointer waits for
+  std::atomic<std::uint64_t> turns_{0};  ///< moves after each turn: what the checkpointer waits for
   std::atomic<bool> finish_checkpoint_{false};
   std::jthread checkpointer_;
 };

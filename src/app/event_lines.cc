@@ -1,9 +1,9 @@
 #include "app/event_lines.h"
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
+#include <boost/json.hpp>
 
 namespace eider::app {
 namespace {
@@ -29,16 +29,20 @@ std::string seconds(Micros duration) {
 
 const char* colour_of(const model::AttemptEnded& ended) {
   switch (ended.event) {
-    case model::RunEvent::succeed: return green;
-    case model::RunEvent::fail: return red;
-    default: return yellow;
+    case model::RunEvent::succeed:
+      return green;
+    case model::RunEvent::fail:
+      return red;
+    default:
+      return yellow;
   }
 }
 
 std::string end_text(const model::AttemptEnded& ended) {
   std::string text = model::to_text(*ended.attempt.outcome);
   text += fmt::format(" in {}", seconds(ended.at - ended.attempt.claimed_at));
-  if (ended.event == model::RunEvent::retry) text += fmt::format(", tried again at {}", format_rfc3339(ended.not_before));
+  if (ended.event == model::RunEvent::retry)
+    text += fmt::format(", tried again at {}", format_rfc3339(ended.not_before));
   if (ended.event == model::RunEvent::interrupt || ended.event == model::RunEvent::release) text += ", queued again";
   if (!ended.error.empty() && ended.event != model::RunEvent::succeed) text += ": " + first_line(ended.error);
   return text;
@@ -54,33 +58,41 @@ void EventLines::show_one(const model::Change& change) {
   std::visit(Cases{[&](const model::RunQueued& queued) {
                      runs_[queued.run.id] = {queued.run.pipeline, {}};
                      std::string why = model::to_text(queued.run.trigger);
-                     if (queued.run.scheduled_for) why += " " + queued.run.trigger_id + " for " + format_rfc3339(*queued.run.scheduled_for);
+                     if (queued.run.scheduled_for)
+                       why += " " + queued.run.trigger_id + " for " + format_rfc3339(*queued.run.scheduled_for);
                      line(grey, "queued", queued.run.pipeline, queued.run.id, why);
                    },
                    [&](const model::RunClaimed& claimed) {
                      Known& known = runs_[claimed.run_id];
                      known.claimed_at = claimed.at;
-                     line(plain, "started", known.pipeline, claimed.run_id, claimed.number > 1 ? fmt::format("attempt {}", claimed.number) : std::string());
+                     line(plain, "started", known.pipeline, claimed.run_id,
+                          claimed.number > 1 ? fmt::format("attempt {}", claimed.number) : std::string());
                    },
                    [&](const model::AttemptEnded& ended) {
                      const std::string& id = ended.attempt.run_id;
                      line(colour_of(ended), "ended", runs_[id].pipeline, id, end_text(ended));
-                     if (const auto next = model::next(model::RunState::running, ended.event); next && model::is_terminal(next->to)) runs_.erase(id);
+                     if (const auto next = model::next(model::RunState::running, ended.event);
+                         next && model::is_terminal(next->to))
+                       runs_.erase(id);
                    },
                    [&](const model::QueuedCancelled& cancelled) {
-                     line(yellow, "cancelled", runs_[cancelled.run_id].pipeline, cancelled.run_id, model::reason_sentence(cancelled.reason));
+                     line(yellow, "cancelled", runs_[cancelled.run_id].pipeline, cancelled.run_id,
+                          model::reason_sentence(cancelled.reason));
                      runs_.erase(cancelled.run_id);
                    },
                    [&](const model::CancelAsked& asked) {
-                     line(yellow, "cancelling", runs_[asked.run_id].pipeline, asked.run_id, model::reason_sentence(asked.reason));
+                     line(yellow, "cancelling", runs_[asked.run_id].pipeline, asked.run_id,
+                          model::reason_sentence(asked.reason));
                    },
                    [&](const model::OccurrencesDecided& decided) {
                      for (const model::Occurrence& o : decided.occurrences) {
                        if (o.decision == model::Decision::run) continue;
-                       const std::string which = o.count == 1 ? format_rfc3339(o.scheduled_for)
-                                                              : fmt::format("{} instants {} to {}", o.count, format_rfc3339(o.scheduled_for),
-                                                                            format_rfc3339(o.scheduled_until));
-                       line(yellow, model::to_text(o.decision), o.pipeline, {}, fmt::format("{}: {}", which, model::reason_sentence(o.reason)));
+                       const std::string which =
+                           o.count == 1 ? format_rfc3339(o.scheduled_for)
+                                        : fmt::format("{} instants {} to {}", o.count, format_rfc3339(o.scheduled_for),
+                                                      format_rfc3339(o.scheduled_until));
+                       line(yellow, model::to_text(o.decision), o.pipeline, {},
+                            fmt::format("{}: {}", which, model::reason_sentence(o.reason)));
                      }
                    },
                    [&](const model::SchedulePaused& paused) {
@@ -92,14 +104,15 @@ void EventLines::show_one(const model::Change& change) {
 
 void EventLines::say(const std::string& event, const std::string& text) { line(plain, event, {}, {}, text); }
 
-void EventLines::line(const char* colour, const std::string& event, const std::string& pipeline, const std::string& run_id,
-                      const std::string& text) {
+void EventLines::line(const char* colour, const std::string& event, const std::string& pipeline,
+                      const std::string& run_id, const std::string& text) {
   const std::string at = format_rfc3339(clock_.now());
   std::string out;
   if (json_) {
-    out = boost::json::serialize(boost::json::object{{"at", at}, {"event", event}, {"pipeline", pipeline}, {"run_id", run_id}, {"text", text}});
+    out = boost::json::serialize(
+        boost::json::object{{"at", at}, {"event", event}, {"pipeline", pipeline}, {"run_id", run_id}, {"text", text}});
   } else {
-    const std::string what = fmt::format("{:<10} {:<24} {:<13} {}", event, pipeline, run_id.substr(0, 13), text);
+    const std::string what = fmt::format("{:<10} {:<24} {:<36} {}", event, pipeline, run_id, text);
     const std::string clock = at.size() > 19 ? at.substr(11, 8) : at.substr(11, at.size() - 12);
     out = colour_ && *colour ? fmt::format("{} {}{}\033[0m", clock, colour, what) : fmt::format("{} {}", clock, what);
   }

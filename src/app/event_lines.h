@@ -20,7 +20,8 @@ class EventLines {
   void say(const std::string& event, const std::string& text);
 
  private:
-  void line(const char* colour, const std::string& event, const std::string& pipeline, const std::string& run_id, const std::string& text);
+  void line(const char* colour, const std::string& event, const std::string& pipeline, const std::string& run_id,
+            const std::string& text);
   void show_one(const model::Change& change);
 
   const Clock& clock_;

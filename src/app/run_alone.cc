@@ -60,7 +60,8 @@ class AloneRun {
   void on_queued(const Result<std::string>& id) {
     if (!id) {
       std::fprintf(stderr, "eider: %s\n", id.error().message.c_str());
-      exit_code_ = id.error().code == ErrorCode::unavailable || id.error().code == ErrorCode::io ? cli::exit_failed : cli::exit_wrong;
+      exit_code_ = id.error().code == ErrorCode::unavailable || id.error().code == ErrorCode::io ? cli::exit_failed
+                                                                                                 : cli::exit_wrong;
       core_.stop_at_once();
       return;
     }
@@ -76,17 +77,20 @@ class AloneRun {
   }
 
   void ask_progress() {
-    core_.inbox().post(engine::AskLive{{run_id_}, [this](const std::vector<engine::LiveRun>& live) { show(live.front()); }});
+    core_.inbox().post(
+        engine::AskLive{{run_id_}, [this](const std::vector<engine::LiveRun>& live) { show(live.front()); }});
   }
 
   void show(const engine::LiveRun& live) {
     const auto run = reader_->run(run_id_);
     const auto attempts = reader_->attempts(run_id_);
     if (!run || !attempts || !*run) return;
-    if (model::is_terminal((*run)->state)) exit_code_ = (*run)->state == model::RunState::succeeded ? cli::exit_done : cli::exit_failed;
+    if (model::is_terminal((*run)->state))
+      exit_code_ = (*run)->state == model::RunState::succeeded ? cli::exit_done : cli::exit_failed;
     const workspace::LoadedPipeline* loaded = core_.loop().state().pipeline((*run)->pipeline);
     const std::size_t steps = loaded ? loaded->pipeline->steps.size() : 0;
-    if (request_.on_progress) request_.on_progress(boost::json::serialize(api::shapes::run_in_full(**run, *attempts, &live, steps)));
+    if (request_.on_progress)
+      request_.on_progress(boost::json::serialize(api::shapes::run_in_full(**run, *attempts, &live, steps)));
   }
 
   Core& core_;
@@ -113,7 +117,8 @@ int run_alone(const cli::RunAloneRequest& request) {
   auto core = Core::open(std::move(options));
   if (!core) {
     std::fprintf(stderr, "eider: %s\n", core.error().message.c_str());
-    return core.error().code == ErrorCode::io || core.error().code == ErrorCode::unavailable ? cli::exit_failed : cli::exit_wrong;
+    return core.error().code == ErrorCode::io || core.error().code == ErrorCode::unavailable ? cli::exit_failed
+                                                                                             : cli::exit_wrong;
   }
   AloneRun run(**core, request);
   if (auto started = run.start(); !started) {

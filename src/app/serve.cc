@@ -1,8 +1,8 @@
 #include "app/serve.h"
 
+#include <unistd.h>
 #include <csignal>
 #include <cstdio>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -18,8 +18,9 @@ namespace {
 
 int fail(const Error& error) {
   std::fprintf(stderr, "eider: %s\n", error.message.c_str());
-  const bool wrong = error.code == ErrorCode::invalid || error.code == ErrorCode::conflict || error.code == ErrorCode::corrupt ||
-                     error.code == ErrorCode::not_found || error.code == ErrorCode::refused;
+  const bool wrong = error.code == ErrorCode::invalid || error.code == ErrorCode::conflict ||
+                     error.code == ErrorCode::corrupt || error.code == ErrorCode::not_found ||
+                     error.code == ErrorCode::refused;
   return wrong ? cli::exit_wrong : cli::exit_failed;
 }
 
@@ -86,8 +87,8 @@ int serve(const cli::ServeRequest& request) {
   int stops = 0;
   const Signals watched((*core)->reactor(), signals, [&](int signal) { on_signal(**core, *lines, signal, stops); });
   const engine::State& state = (*core)->loop().state();
-  lines->say("serving", fmt::format("{}: {} pipelines, {} schedules; process {}", request.workspace, state.workspace().pipelines.size(),
-                                    state.schedules().size(), ::getpid()));
+  lines->say("serving", fmt::format("{}: {} pipelines, {} schedules; process {}", request.workspace,
+                                    state.workspace().pipelines.size(), state.schedules().size(), ::getpid()));
   (*core)->run();
   (*core)->inbox().close();
   (*api)->server.stop();

@@ -11,7 +11,7 @@ namespace eider {
 
 }  // namespace eider
 
-#define EIDER_CHECK(condition, message)                                            \
-  do {                                                                             \
+#define EIDER_CHECK(condition, message)                                                 \
+  do {                                                                                  \
     if (!(condition)) ::eider::check_failed(__FILE__, __LINE__, #condition, (message)); \
   } while (false)

@@ -1,9 +1,9 @@
 #include "base/fd.h"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
 
 namespace eider {
 
@@ -72,7 +72,7 @@ Result<void> make_folders(const std::string& path) {
     const std::string part = path.substr(0, at);
     if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return io_error(part, errno);
   }
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return io_error(path, errno);
   if (!S_ISDIR(info.st_mode)) return Error{ErrorCode::io, path + ": is not a folder"};
   return {};

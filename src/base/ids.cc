@@ -1,8 +1,8 @@
 #include "base/ids.h"
 
+#include <sodium.h>
 #include <algorithm>
 #include <array>
-#include <sodium.h>
 
 #include <fmt/format.h>
 

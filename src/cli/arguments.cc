@@ -45,6 +45,7 @@ Tree::Tree(const std::string& version) {
   app_.require_subcommand(1);
   app_.fallthrough();
   app_.get_formatter()->column_width(34);
+  app_.get_formatter()->label("SUBCOMMAND", "VERB");
   app_.set_help_flag("-h,--help", "Print help; after a verb, its own");
   app_.set_version_flag("--version", "eider " + version);
   text(&app_, "-w,--workspace", options_.workspace, "DIR",
@@ -64,21 +65,21 @@ Tree::Tree(const std::string& version) {
 }
 
 CLI::App* Tree::verb(CLI::App* parent, const char* name, const char* about, Verb value, const char* examples) {
-  CLI::App* verb = parent->add_subcommand(name, about);
+  CLI::App* verb = parent->add_subcommand(name, about)->group("Verbs");
   verb->callback([this, value] { options_.verb = value; });
   if (*examples) verb->footer(std::string("Examples:\n") + examples);
   return verb;
 }
 
 CLI::App* Tree::group(const char* name, const char* about, const char* examples) {
-  CLI::App* group = app_.add_subcommand(name, about);
+  CLI::App* group = app_.add_subcommand(name, about)->group("Verbs");
   group->require_subcommand(1);
   group->footer(std::string("Examples:\n") + examples);
   return group;
 }
 
 CLI::Option* Tree::target(CLI::App* verb, const char* kind, const char* about, bool required) {
-  return verb->add_option(kind, options_.target, about)->type_name(kind)->required(required);
+  return verb->add_option(kind, options_.target, about)->type_name("")->required(required);
 }
 
 CLI::Option* Tree::text(CLI::App* verb, const char* name, std::string& into, const char* kind, const char* about) {
@@ -290,7 +291,7 @@ Place walk(const CLI::App& app, const std::vector<std::string>& words) {
     if (word.size() > 1 && word[0] == '-') {
       const CLI::Option* option = find_option(*place.verb, app, word);
       if (!option && place.wrong_option.empty()) place.wrong_option = word.substr(0, word.find('='));
-      if (!option || option->get_type_size() == 0) continue;
+      if (!option || option->get_items_expected_max() == 0) continue;
       if (const auto equals = word.find('='); equals == std::string::npos) {
         place.wants_value = option;
       } else if (option == app.get_option_no_throw("--workspace")) {
@@ -309,6 +310,12 @@ Place walk(const CLI::App& app, const std::vector<std::string>& words) {
     }
   }
   return place;
+}
+
+/// `WHEN` of `WHEN:{auto,always,never}`.
+std::string kind_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
@@ -356,6 +363,7 @@ Parsed parse_arguments(const std::vector<std::string>& arguments, const std::str
     std::ostringstream out, error;
     tree.app().exit(success, out, error);
     parsed.output = out.str();
+    if (!parsed.output.ends_with('\n')) parsed.output += '\n';
   } catch (const CLI::ParseError& error) {
     parsed.error = explain(tree.app(), arguments, error);
   }
@@ -372,11 +380,11 @@ Completion complete_arguments(const std::vector<std::string>& words) {
   out.workspace = place.workspace;
   if (!place.wrong_verb.empty()) return out;
   if (place.wants_value) {
-    out.kind = place.wants_value->get_type_name();
+    out.kind = kind_of(*place.wants_value);
     return out;
   }
   if (const auto equals = out.typed.find('='); out.typed.starts_with("--") && equals != std::string::npos) {
-    if (const CLI::Option* option = find_option(*place.verb, app, out.typed)) out.kind = option->get_type_name();
+    if (const CLI::Option* option = find_option(*place.verb, app, out.typed)) out.kind = kind_of(*option);
     out.before = out.typed.substr(0, equals + 1);
     out.typed.erase(0, equals + 1);
     return out;
@@ -392,7 +400,7 @@ Completion complete_arguments(const std::vector<std::string>& words) {
   }
   if (!out.typed.starts_with("-") && place.arguments == 0) {
     for (const CLI::Option* option : place.verb->get_options()) {
-      if (option->get_positional()) out.kind = option->get_type_name();
+      if (option->get_positional()) out.kind = option->get_name();
     }
   }
   return out;

@@ -12,8 +12,6 @@ namespace {
 
 namespace json = boost::json;
 
-bool is_over(const std::string& state) { return state == "succeeded" || state == "failed" || state == "cancelled"; }
-
 /// `build 40 %, report`: what runs at the moment.
 std::string steps_now(const json::value& run) {
   std::string out;

@@ -1,22 +1,47 @@
+#include "cli/fields.h"
 #include "cli/log_lines.h"
 #include "cli/session.h"
+#include "cli/views.h"
 
 namespace eider::cli {
+namespace {
+
+/// Without a server nobody records the end of a run: it cannot be waited for.
+Result<void> check_over(Backend& backend, const std::string& path) {
+  auto body = backend.fetch(get(path));
+  if (!body) return body.error();
+  auto run = parse_answer(*body);
+  if (!run) return run.error();
+  if (is_over(text_of(*run, "state"))) return {};
+  return Error{ErrorCode::no_server,
+               "no server is running: this is the log so far; the next server records how the run ends"};
+}
+
+}  // namespace
 
 int logs(Session& session) {
   const Options& options = session.options;
+  const std::string path = "/api/v1/runs/" + api::encode_segment(options.target);
   Backend backend(session.workspace, session.around.clock, Backend::Mode::server_or_files);
   LogLines lines(session.out(), options.raw    ? LogLines::Form::raw
                                 : options.json ? LogLines::Form::json
                                                : LogLines::Form::people);
-  auto read = backend.stream(get("/api/v1/runs/" + api::encode_segment(options.target) + "/logs",
+  // Whether there is a server is known after a first question.
+  if (options.follow) {
+    if (auto found = backend.fetch(get(path)); !found) return session.fail(found.error());
+  }
+  const bool follow = options.follow && !backend.offline();
+  auto read = backend.stream(get(path + "/logs",
                                  {{"attempt", options.attempt},
                                   {"step", options.step},
-                                  {"follow", options.follow ? "true" : ""},
+                                  {"follow", follow ? "true" : ""},
                                   {"raw", options.raw ? "true" : ""}}),
                              [&](std::string_view bytes) { return lines.take(bytes); });
   lines.finish();
   if (!read) return session.fail(read.error());
+  if (options.follow && !follow) {
+    if (auto over = check_over(backend, path); !over) return session.fail(over.error());
+  }
   if (!lines.any()) session.note("nothing is written there");
   return exit_done;
 }

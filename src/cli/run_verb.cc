@@ -99,8 +99,8 @@ int follow(Session& session, Backend& backend, const std::string& id) {
     } else if (const ErrorCode code = body.error().code;
                (code != ErrorCode::no_server && code != ErrorCode::unavailable) || ++failures > kMostFailures) {
       follower.clear();
-      return session.fail({code, fmt::format("{}\nwhat became of run {} is not known here; `eider runs show {}`",
-                                             body.error().message, id, id)});
+      return session.fail({code, fmt::format("{}\nthe run does not end with its server: `eider runs show {}` shows it",
+                                             body.error().message, id)});
     }
     if (!interrupted) ::poll(nullptr, 0, pause);
     if (!interrupted) continue;
@@ -117,7 +117,7 @@ int print_detached(Session& session, const std::string& body, const json::value&
   return exit_done;
 }
 
-/// What the engine would refuse, said with what is known of the files.
+/// What the engine refuses, said with what is known of the files.
 Result<void> check_pipeline(Session& session) {
   auto loaded = workspace::load_workspace(session.workspace);
   if (!loaded) return loaded.error();
@@ -181,8 +181,12 @@ int run_pipeline(Session& session) {
   Backend backend(session.workspace, session.around.clock, Backend::Mode::server_only);
   auto queued = backend.fetch(request);
   if (!queued) {
-    const bool alone = queued.error().code == ErrorCode::no_server && !options.detach;
-    return alone ? run_alone(session, *params) : session.fail(queued.error());
+    const ErrorCode code = queued.error().code;
+    if (code == ErrorCode::no_server && !options.detach) return run_alone(session, *params);
+    // The files say more about a pipeline that cannot run than the server's one sentence: lines, and what was meant.
+    const bool about_the_pipeline = code == ErrorCode::invalid || code == ErrorCode::not_found;
+    const auto good = about_the_pipeline ? check_pipeline(session) : Result<void>();
+    return session.fail(good ? queued.error() : good.error());
   }
   auto run = parse_answer(*queued);
   if (!run) return session.fail(run.error());

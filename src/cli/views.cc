@@ -20,6 +20,8 @@ Colour colour_of(std::string_view state) {
   return Colour::grey;
 }
 
+bool is_over(std::string_view state) { return state == "succeeded" || state == "failed" || state == "cancelled"; }
+
 std::string cause_of(const json::value& run) {
   const json::value& trigger = field(run, "trigger");
   const std::string kind = text_of(trigger, "kind");

@@ -13,6 +13,8 @@ namespace eider::cli {
 
 /// Of a run's state, a decision or an attempt's outcome.
 Colour colour_of(std::string_view state);
+/// True for the three states that a run never leaves by itself.
+bool is_over(std::string_view state);
 /// `manual`, or the schedule that made the run.
 std::string cause_of(const boost::json::value& run);
 /// `pool heavy: 1 of 1 slots in use; worker`; empty when nothing is waited for.

@@ -19,7 +19,8 @@ std::optional<Shortage> file_shortage(const model::Taken::File& file, const Use&
     return Shortage{"database", file.path, fmt::format("run {} writes to it", in_use->writer)};
   }
   if (!file.read_only && in_use->readers > 0) {
-    return Shortage{"database", file.path, fmt::format("{} run(s) read it, among them {}", in_use->readers, in_use->a_reader)};
+    return Shortage{"database", file.path,
+                    fmt::format("{} run(s) read it, among them {}", in_use->readers, in_use->a_reader)};
   }
   return std::nullopt;
 }
@@ -58,22 +59,28 @@ model::Taken wanted(const model::Pipeline& pipeline, const std::string& database
   return taken;
 }
 
-std::vector<Shortage> shortages(const model::Pipeline& pipeline, const model::Taken& wants, const Use& use, const Capacity& capacity) {
+std::vector<Shortage> shortages(const model::Pipeline& pipeline, const model::Taken& wants, const Use& use,
+                                const Capacity& capacity) {
   std::vector<Shortage> out;
-  if (const int running = use.of_pipeline(pipeline.name); pipeline.max_active_runs > 0 && running >= pipeline.max_active_runs) {
-    out.push_back({"pipeline", pipeline.name, fmt::format("{} of max_active_runs {} running", running, pipeline.max_active_runs)});
+  if (const int running = use.of_pipeline(pipeline.name);
+      pipeline.max_active_runs > 0 && running >= pipeline.max_active_runs) {
+    out.push_back({"pipeline", pipeline.name,
+                   fmt::format("{} of max_active_runs {} running", running, pipeline.max_active_runs)});
   }
   for (const auto& [pool, slots] : wants.pools) {
     const int used = use.of_pool(pool);
     const int all = count_in(capacity.pools, pool);
-    if (used + slots > all) out.push_back({"pool", pool, fmt::format("{} of {} slots in use, {} wanted", used, all, slots)});
+    if (used + slots > all)
+      out.push_back({"pool", pool, fmt::format("{} of {} slots in use, {} wanted", used, all, slots)});
   }
   for (const model::Taken::File& file : wants.files) {
     if (auto shortage = file_shortage(file, use)) out.push_back(std::move(*shortage));
   }
-  if (capacity.memory_bytes && wants.memory_bytes > 0 && use.memory_bytes() + wants.memory_bytes > *capacity.memory_bytes) {
-    out.push_back({"memory", "memory", fmt::format("{} of {} bytes in use, {} wanted", use.memory_bytes(), *capacity.memory_bytes,
-                                                   wants.memory_bytes)});
+  if (capacity.memory_bytes && wants.memory_bytes > 0 &&
+      use.memory_bytes() + wants.memory_bytes > *capacity.memory_bytes) {
+    out.push_back({"memory", "memory",
+                   fmt::format("{} of {} bytes in use, {} wanted", use.memory_bytes(), *capacity.memory_bytes,
+                               wants.memory_bytes)});
   }
   if (use.workers() >= capacity.workers) {
     out.push_back({"worker", "worker", fmt::format("{} of {} workers busy", use.workers(), capacity.workers)});

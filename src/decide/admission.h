@@ -16,8 +16,8 @@ namespace eider::decide {
 /// What there is.
 struct Capacity {
   int workers = 16;
-  std::map<std::string, int> pools;              ///< name -> slots
-  std::optional<std::int64_t> memory_bytes;      ///< none: unbounded
+  std::map<std::string, int> pools;          ///< name -> slots
+  std::optional<std::int64_t> memory_bytes;  ///< none: unbounded
 };
 
 /// What live claims have taken.
@@ -32,8 +32,8 @@ class Use {
 
   struct FileUse {
     int readers = 0;
-    std::string writer;        ///< run id; empty: none
-    std::string a_reader;      ///< one of them, to name
+    std::string writer;    ///< run id; empty: none
+    std::string a_reader;  ///< one of them, to name
   };
   const FileUse* file(const std::string& path) const;
 
@@ -47,7 +47,7 @@ class Use {
 
 /// One thing a run waits for.
 struct Shortage {
-  std::string kind;    ///< worker | pool | pipeline | database | memory
+  std::string kind;  ///< worker | pool | pipeline | database | memory
   std::string name;
   std::string detail;  ///< for people
 };
@@ -57,6 +57,7 @@ struct Shortage {
 model::Taken wanted(const model::Pipeline& pipeline, const std::string& database);
 
 /// Everything that is not free for it now; empty: it may start.
-std::vector<Shortage> shortages(const model::Pipeline& pipeline, const model::Taken& wants, const Use& use, const Capacity& capacity);
+std::vector<Shortage> shortages(const model::Pipeline& pipeline, const model::Taken& wants, const Use& use,
+                                const Capacity& capacity);
 
 }  // namespace eider::decide

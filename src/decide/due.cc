@@ -39,9 +39,15 @@ class Planner {
       each_on_time(facts_.cursor.decided_until);
     } else {
       switch (facts_.schedule.misfire) {
-        case model::Misfire::skip: skip_late(*due); break;
-        case model::Misfire::latest: run_latest(*due); break;
-        case model::Misfire::all: run_all(*due); break;
+        case model::Misfire::skip:
+          skip_late(*due);
+          break;
+        case model::Misfire::latest:
+          run_latest(*due);
+          break;
+        case model::Misfire::all:
+          run_all(*due);
+          break;
       }
     }
     return std::move(out_);
@@ -191,7 +197,8 @@ class Planner {
 
 bool waits_for_own_run(const DueFacts& facts) {
   if (!facts.schedule.timing.from_completion) return false;
-  return std::any_of(facts.active.begin(), facts.active.end(), [&](const ActiveRun& run) { return run.schedule == facts.key; });
+  return std::any_of(facts.active.begin(), facts.active.end(),
+                     [&](const ActiveRun& run) { return run.schedule == facts.key; });
 }
 
 }  // namespace

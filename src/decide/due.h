@@ -35,18 +35,19 @@ struct DueFacts {
 /// One decision: what holds together in one savepoint.
 struct DueDecision {
   std::vector<model::Occurrence> occurrences;
-  std::string run_id;                          ///< of the run it makes; empty: it makes none
+  std::string run_id;  ///< of the run it makes; empty: it makes none
   bool catch_up = false;
-  Instant scheduled_for{};                     ///< of the run
-  std::string reason;                          ///< of the run
-  std::vector<std::string> cancel_running;     ///< replace: asked to end
-  std::vector<std::string> cancel_queued;      ///< replace: superseded while waiting
-  Instant decided_until{};                     ///< where the cursor stands after it
+  Instant scheduled_for{};                  ///< of the run
+  std::string reason;                       ///< of the run
+  std::vector<std::string> cancel_running;  ///< replace: asked to end
+  std::vector<std::string> cancel_queued;   ///< replace: superseded while waiting
+  Instant decided_until{};                  ///< where the cursor stands after it
 };
 
 /// The decisions that are due at `now`, oldest first, at most `limit`; what lies beyond is due again at once (the
 /// cursor stands before it). Empty: nothing is due. `new_id` gives the ids of the runs it makes.
-std::vector<DueDecision> decide_due(const DueFacts& facts, Instant now, int limit, const std::function<std::string()>& new_id);
+std::vector<DueDecision> decide_due(const DueFacts& facts, Instant now, int limit,
+                                    const std::function<std::string()>& new_id);
 
 /// The one row that covers a pause: every instant in (cursor, now]; none when there was none.
 std::optional<model::Occurrence> decide_pause_over(const DueFacts& facts, Instant now);

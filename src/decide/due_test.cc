@@ -267,17 +267,20 @@ TEST(FixedDelay, CountsFromTheEndOfItsRun) {
   EXPECT_EQ(told(c.decide(at("2026-01-01T12:00:00Z"))).runs, 1) << "late: the one that is owed, no more";
 }
 
-// I5: whatever the policy, every instant of (cursor, now] is in exactly one row, in order, and the cursor ends behind them.
+// I5: whatever the policy, every instant of (cursor, now] is in exactly one row, in order, and the cursor ends behind
+// them.
 RC_GTEST_PROP(Law, EveryDueInstantIsDecidedOnce, ()) {
   Case c("*/3 * * * *");
   c.schedule().misfire = *rc::gen::element(Misfire::skip, Misfire::latest, Misfire::all);
-  c.schedule().overlap = c.schedule().misfire == Misfire::all ? Overlap::queue
-                                                              : *rc::gen::element(Overlap::skip, Overlap::queue, Overlap::replace, Overlap::allow);
+  c.schedule().overlap = c.schedule().misfire == Misfire::all
+                             ? Overlap::queue
+                             : *rc::gen::element(Overlap::skip, Overlap::queue, Overlap::replace, Overlap::allow);
   c.schedule().grace = std::chrono::seconds(*rc::gen::inRange(0, 1000));
   c.schedule().max_catchup = *rc::gen::inRange(1, 20);
   c.schedule().catchup_window = std::chrono::minutes(*rc::gen::inRange(1, 200));
   c.room = *rc::gen::inRange(0, 30);
-  if (*rc::gen::arbitrary<bool>()) c.active.push_back({"x", *rc::gen::element(std::string("p/s"), std::string()), true, false});
+  if (*rc::gen::arbitrary<bool>())
+    c.active.push_back({"x", *rc::gen::element(std::string("p/s"), std::string()), true, false});
   const Instant from = at("2026-03-29T00:00:00Z") + std::chrono::seconds(*rc::gen::inRange(0, 600));
   const Instant now = from + std::chrono::seconds(*rc::gen::inRange(0, 20000));
   c.cursor.decided_until = from;

@@ -14,7 +14,8 @@ OverlapVerdict skip(const std::vector<ActiveRun>& active) {
   return verdict;
 }
 
-OverlapVerdict queue(const model::Pipeline& pipeline, const model::Schedule& schedule, const std::vector<ActiveRun>& active) {
+OverlapVerdict queue(const model::Pipeline& pipeline, const model::Schedule& schedule,
+                     const std::vector<ActiveRun>& active) {
   OverlapVerdict verdict;
   if (pipeline.max_active_runs == 0) return verdict;
   const auto counted = std::count_if(active.begin(), active.end(), [](const ActiveRun& run) { return !run.catch_up; });
@@ -38,10 +39,14 @@ OverlapVerdict replace(const std::string& key, const std::vector<ActiveRun>& act
 OverlapVerdict decide_overlap(const model::Pipeline& pipeline, const model::Schedule& schedule, const std::string& key,
                               const std::vector<ActiveRun>& active) {
   switch (schedule.overlap) {
-    case model::Overlap::skip: return skip(active);
-    case model::Overlap::queue: return queue(pipeline, schedule, active);
-    case model::Overlap::replace: return replace(key, active);
-    case model::Overlap::allow: break;
+    case model::Overlap::skip:
+      return skip(active);
+    case model::Overlap::queue:
+      return queue(pipeline, schedule, active);
+    case model::Overlap::replace:
+      return replace(key, active);
+    case model::Overlap::allow:
+      break;
   }
   return {};
 }

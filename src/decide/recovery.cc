@@ -11,9 +11,12 @@ RecoveryAction recover(const RecoveryFacts& facts) {
 
 const char* to_text(RecoveryAction action) {
   switch (action) {
-    case RecoveryAction::adopt: return "adopt";
-    case RecoveryAction::finish: return "finish";
-    case RecoveryAction::end_left_overs: return "end_left_overs";
+    case RecoveryAction::adopt:
+      return "adopt";
+    case RecoveryAction::finish:
+      return "finish";
+    case RecoveryAction::end_left_overs:
+      return "end_left_overs";
   }
   return "?";
 }

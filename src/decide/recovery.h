@@ -5,7 +5,7 @@
 namespace eider::decide {
 
 struct RecoveryFacts {
-  bool result_there = false;    ///< a readable result of exactly this attempt lies on disk: its commit point was reached
+  bool result_there = false;  ///< a readable result of exactly this attempt lies on disk: its commit point was reached
   bool socket_answers = false;  ///< its worker is alive
   bool lock_held = false;       ///< somebody of the attempt is alive
 };

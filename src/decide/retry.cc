@@ -21,9 +21,11 @@ Micros backoff_delay(const model::RetryPolicy& policy, int failures, double unit
 AttemptEndVerdict decide_attempt_end(const AttemptEndFacts& facts, const model::RetryPolicy& policy, double unit) {
   if (facts.outcome == Outcome::succeeded) return {RunEvent::succeed, Outcome::succeeded, {}, {}};
   if (facts.cancel_asked || facts.outcome == Outcome::cancelled) {
-    return {RunEvent::cancel, facts.outcome == Outcome::interrupted ? Outcome::interrupted : Outcome::cancelled, {}, {}};
+    return {
+        RunEvent::cancel, facts.outcome == Outcome::interrupted ? Outcome::interrupted : Outcome::cancelled, {}, {}};
   }
-  if (facts.outcome == Outcome::released) return {RunEvent::release, Outcome::released, policy.backoff, {}};
+  if (facts.outcome == Outcome::released)
+    return {RunEvent::release, Outcome::released, held_file_delay, model::reason::file_held};
   if (facts.outcome == Outcome::interrupted) {
     if (facts.interruptions + 1 > max_interruptions) {
       return {RunEvent::fail, Outcome::interrupted, {}, model::reason::interruptions_spent};

@@ -18,6 +18,9 @@ inline constexpr int max_interruptions = 3;
 /// jitter), for any n (O-20).
 Micros backoff_delay(const model::RetryPolicy& policy, int failures, double unit);
 
+/// How often a run looks again for a DuckDB file that somebody outside Eider holds.
+inline constexpr Micros held_file_delay = std::chrono::seconds(1);
+
 struct AttemptEndFacts {
   model::Outcome outcome = model::Outcome::succeeded;
   bool cancel_asked = false;

@@ -7,9 +7,11 @@ Result<timing::Rule> make_rule(const model::Timing& timing) {
   if (!zone) return zone.error();
   if (timing.at) return timing::Rule::at(*timing.at, *zone);
   if (timing.every) {
-    auto interval = timing::Interval::make(*timing.every, timing.anchor.value_or(timing::Interval::default_anchor(*zone)));
+    auto interval =
+        timing::Interval::make(*timing.every, timing.anchor.value_or(timing::Interval::default_anchor(*zone)));
     if (!interval) return interval.error();
-    return timing.from_completion ? timing::Rule::after_completion(*interval, *zone) : timing::Rule::every(*interval, *zone);
+    return timing.from_completion ? timing::Rule::after_completion(*interval, *zone)
+                                  : timing::Rule::every(*interval, *zone);
   }
   auto cron = timing::Cron::parse(timing.cron);
   if (!cron) return cron.error();

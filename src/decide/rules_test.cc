@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
-#include <limits>
 #include <rapidcheck/gtest.h>
+#include <limits>
 
 #include "decide/admission.h"
 #include "decide/recovery.h"
@@ -19,8 +19,10 @@ TEST(Backoff, GrowsToItsCapAndNeverOverflows) {
   policy.factor = 2;
   policy.max_backoff = std::chrono::seconds(300);
   policy.jitter = 0;
-  const std::pair<int, int> rows[] = {{1, 2}, {2, 4}, {3, 8}, {4, 16}, {5, 32}, {6, 64}, {7, 128}, {8, 256}, {9, 300}, {31, 300},
-                                      {32, 300}, {63, 300}, {64, 300}, {1000, 300}, {std::numeric_limits<int>::max(), 300}};
+  const std::pair<int, int> rows[] = {
+      {1, 2},    {2, 4},    {3, 8},    {4, 16},     {5, 32},
+      {6, 64},   {7, 128},  {8, 256},  {9, 300},    {31, 300},
+      {32, 300}, {63, 300}, {64, 300}, {1000, 300}, {std::numeric_limits<int>::max(), 300}};
   for (const auto& [failures, expected_s] : rows) {
     EXPECT_EQ(backoff_delay(policy, failures, 0.5), std::chrono::seconds(expected_s)) << failures;
   }
@@ -34,7 +36,8 @@ RC_GTEST_PROP(Backoff, StaysWithinItsJitter, ()) {
   policy.jitter = *rc::gen::element(0.0, 0.1, 1.0);
   const Micros delay = backoff_delay(policy, *rc::gen::arbitrary<int>(), *rc::gen::element(0.0, 0.25, 0.999999));
   RC_ASSERT(delay.count() >= 0);
-  RC_ASSERT(static_cast<double>(delay.count()) <= static_cast<double>(policy.max_backoff.count()) * (1 + policy.jitter) + 1);
+  RC_ASSERT(static_cast<double>(delay.count()) <=
+            static_cast<double>(policy.max_backoff.count()) * (1 + policy.jitter) + 1);
 }
 
 TEST(AttemptEnd, EveryOutcomeWithAndWithoutBudgetAndCancel) {
@@ -71,8 +74,10 @@ TEST(AttemptEnd, EveryOutcomeWithAndWithoutBudgetAndCancel) {
       {Outcome::released, true, 0, 0, RunEvent::cancel, Outcome::cancelled},
   };
   for (const Row& row : rows) {
-    const auto verdict = decide_attempt_end({row.outcome, row.cancel_asked, row.failures, row.interruptions}, policy, 0.5);
-    EXPECT_EQ(verdict.event, row.event) << to_text(row.outcome) << row.cancel_asked << row.failures << row.interruptions;
+    const auto verdict =
+        decide_attempt_end({row.outcome, row.cancel_asked, row.failures, row.interruptions}, policy, 0.5);
+    EXPECT_EQ(verdict.event, row.event) << to_text(row.outcome) << row.cancel_asked << row.failures
+                                        << row.interruptions;
     EXPECT_EQ(verdict.outcome, row.recorded) << to_text(row.outcome);
     EXPECT_TRUE(model::next(model::RunState::running, verdict.event).has_value());
   }
@@ -150,7 +155,8 @@ TEST(Admission, ADuckdbFileHasOneWriterOrSeveralReaders) {
 }
 
 TEST(Admission, APoolThatIsNotDeclaredHasNoSlots) {
-  EXPECT_EQ(kinds(shortages(pipeline("a"), {{{"ghost", 1}}, {}, 0}, Use{}, Capacity{})), std::vector<std::string>{"pool"});
+  EXPECT_EQ(kinds(shortages(pipeline("a"), {{{"ghost", 1}}, {}, 0}, Use{}, Capacity{})),
+            std::vector<std::string>{"pool"});
 }
 
 // I7: whatever arrives in whatever order, what was admitted fits.

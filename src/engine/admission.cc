@@ -45,7 +45,8 @@ void Loop::admit(Turn& turn) {
     if (!claim(turn, *state_.run(head.run_id), *loaded)) continue;
     use.add(head.pipeline, head.run_id, wants);
     const auto rest = state_.runs_by_pipeline().find(head.pipeline);
-    if (!rest->second.ready.empty()) heads.insert({rest->second.ready.begin()->first, rest->second.ready.begin()->second, head.pipeline});
+    if (!rest->second.ready.empty())
+      heads.insert({rest->second.ready.begin()->first, rest->second.ready.begin()->second, head.pipeline});
   }
   admission_due_ = turn.full();
 }
@@ -65,7 +66,8 @@ bool Loop::claim(Turn& turn, const model::Run& run, const workspace::LoadedPipel
   job.definition = loaded.definition;
   job.timeout = loaded.pipeline->timeout;
   const auto& steps = loaded.pipeline->steps;
-  job.uses_sql = std::any_of(steps.begin(), steps.end(), [](const model::Step& step) { return step.kind == model::Step::Kind::sql; });
+  job.uses_sql = std::any_of(steps.begin(), steps.end(),
+                             [](const model::Step& step) { return step.kind == model::Step::Kind::sql; });
   job.facts["trigger"] = model::to_text(run.trigger);
   job.facts["trigger_id"] = run.trigger_id;
   if (run.scheduled_for) job.facts["scheduled_for"] = format_rfc3339(*run.scheduled_for);
@@ -81,7 +83,8 @@ void Loop::note_blocked(const std::string& pipeline, const std::vector<decide::S
   const auto key_of = [](const decide::Shortage& shortage) { return shortage.kind + " " + shortage.name; };
   auto at = blocked_since_.lower_bound({pipeline, std::string()});
   while (at != blocked_since_.end() && at->first.first == pipeline) {
-    const bool still = std::any_of(missing.begin(), missing.end(), [&](const auto& shortage) { return key_of(shortage) == at->first.second; });
+    const bool still = std::any_of(missing.begin(), missing.end(),
+                                   [&](const auto& shortage) { return key_of(shortage) == at->first.second; });
     at = still ? std::next(at) : blocked_since_.erase(at);
   }
   for (const decide::Shortage& shortage : missing) blocked_since_.try_emplace({pipeline, key_of(shortage)}, now);
@@ -97,11 +100,16 @@ std::vector<Waiting> Loop::waiting_for(const model::Run& run) const {
     out.push_back({"definition", run.pipeline, "the pipeline's file is wrong; run `eider validate`", run.created_at});
     return out;
   }
-  if (run.not_before > now) {
+  if (const auto held = held_since_.find(run.id); held != held_since_.end()) {
+    const std::string file = loaded->pipeline->database ? loaded->pipeline->database->file : std::string();
+    out.push_back({"database", file, run.error, held->second});
+  } else if (run.not_before > now) {
     const std::string why = run.error.empty() ? std::string() : ": " + run.error.substr(0, run.error.find('\n'));
-    out.push_back({"backoff", run.pipeline, fmt::format("not before {}{}", format_rfc3339(run.not_before), why), run.not_before});
+    out.push_back(
+        {"backoff", run.pipeline, fmt::format("not before {}{}", format_rfc3339(run.not_before), why), run.not_before});
   }
-  for (decide::Shortage& shortage : decide::shortages(*loaded->pipeline, state_.wanted(run.pipeline), state_.use(), state_.capacity())) {
+  for (decide::Shortage& shortage :
+       decide::shortages(*loaded->pipeline, state_.wanted(run.pipeline), state_.use(), state_.capacity())) {
     const auto since = blocked_since_.find({run.pipeline, shortage.kind + " " + shortage.name});
     const Instant from = since == blocked_since_.end() ? run.created_at : std::max(since->second, run.created_at);
     out.push_back({std::move(shortage.kind), std::move(shortage.name), std::move(shortage.detail), from});

@@ -32,11 +32,12 @@ void Loop::decide_commands(Turn& turn) {
       commands_.resize(i);
       return;
     }
-    std::visit(Cases{[&](const StartRun& c) { start_run(turn, c); }, [&](const CancelRun& c) { cancel_run(turn, c); },
-                     [&](const PauseSchedule& c) { pause_schedule(turn, c); }, [&](const Reload& c) { reload(turn, c); },
-                     [&](const Stop& c) { stop(turn, c); }, [&](const TurnClock& c) { answer_clock(turn, c); },
-                     [](const auto&) { EIDER_CHECK(false, "a question among the commands"); }},
-               commands_[i]);
+    std::visit(
+        Cases{[&](const StartRun& c) { start_run(turn, c); }, [&](const CancelRun& c) { cancel_run(turn, c); },
+              [&](const PauseSchedule& c) { pause_schedule(turn, c); }, [&](const Reload& c) { reload(turn, c); },
+              [&](const Stop& c) { stop(turn, c); }, [&](const TurnClock& c) { answer_clock(turn, c); },
+              [](const auto&) { EIDER_CHECK(false, "a question among the commands"); }},
+        commands_[i]);
   }
 }
 
@@ -46,19 +47,26 @@ void Loop::start_run(Turn& turn, const StartRun& command) {
   };
   const workspace::LoadedPipeline* loaded = state_.pipeline(command.pipeline);
   if (!loaded) {
-    const bool broken = state_.is_broken(command.pipeline);
-    return answer(Error{broken ? ErrorCode::conflict : ErrorCode::not_found,
-                        broken ? fmt::format("pipeline \"{}\" is not loaded: its file is wrong; run `eider validate`", command.pipeline)
-                               : fmt::format("there is no pipeline \"{}\" in this workspace", command.pipeline)});
+    if (!state_.is_broken(command.pipeline)) {
+      return answer(
+          Error{ErrorCode::not_found, fmt::format("there is no pipeline \"{}\" in this workspace", command.pipeline)});
+    }
+    std::string why;
+    for (const PipelineView& view : pipeline_views()) {
+      if (view.name == command.pipeline) why = view.error;
+    }
+    return answer(Error{ErrorCode::conflict,
+                        fmt::format("pipeline \"{}\" is not loaded: its file is wrong; {}", command.pipeline, why)});
   }
   if (draining_) return answer(Error{ErrorCode::unavailable, "the server is stopping and takes no new runs"});
   if (!command.idempotency_key.empty()) {
     if (const std::string* id = state_.run_of_key(command.idempotency_key)) return answer(*id);
   }
-  const auto active = state_.active(command.pipeline);
-  if (!active.empty() && !command.queue) {
-    return answer(Error{ErrorCode::conflict, fmt::format("pipeline \"{}\" has an active run {}; wait for it, cancel it, or queue behind it",
-                                                         command.pipeline, active.front().run_id)});
+  const std::string* active = state_.first_active(command.pipeline);
+  if (active && !command.queue) {
+    return answer(Error{ErrorCode::conflict,
+                        fmt::format("pipeline \"{}\" has an active run {}; wait for it, cancel it, or queue behind it",
+                                    command.pipeline, *active)});
   }
   if (state_.queued_count() >= limits::queued_runs) {
     return answer(Error{ErrorCode::refused, fmt::format("{} runs are queued already", limits::queued_runs)});
@@ -77,7 +85,7 @@ void Loop::start_run(Turn& turn, const StartRun& command) {
   const std::string id = run.id;
   if (turn.decide({model::RunQueued{std::move(run)}})) {
     admission_due_ = true;
-    requested_.insert(id);
+    if (options_.requested_only) requested_.insert(id);
     return answer(id);
   }
   if (turn.failed()) return;
@@ -97,7 +105,8 @@ void Loop::cancel_run(Turn& turn, const CancelRun& command) {
   if (run->state == model::RunState::queued) {
     const bool done = turn.decide({model::QueuedCancelled{command.run_id, model::reason::requested, why, turn.now()}});
     if (turn.failed()) return;
-    return answer(done ? Result<model::RunState>(model::RunState::cancelled) : refusal(turn, "the run is no longer queued"));
+    return answer(done ? Result<model::RunState>(model::RunState::cancelled)
+                       : refusal(turn, "the run is no longer queued"));
   }
   if (!run->cancel_asked_at) {
     const bool done = turn.decide({model::CancelAsked{command.run_id, model::reason::requested, turn.now()}});
@@ -115,7 +124,8 @@ void Loop::pause_schedule(Turn& turn, const PauseSchedule& command) {
   };
   const auto found = state_.schedules().find(command.key);
   if (found == state_.schedules().end()) {
-    return answer(Error{ErrorCode::not_found, fmt::format("there is no schedule \"{}\" in this workspace", command.key)});
+    return answer(
+        Error{ErrorCode::not_found, fmt::format("there is no schedule \"{}\" in this workspace", command.key)});
   }
   const model::Cursor& cursor = state_.cursors().at(command.key);
   model::ChangeSet changes;
@@ -124,9 +134,11 @@ void Loop::pause_schedule(Turn& turn, const PauseSchedule& command) {
     const auto covered = decide::decide_pause_over(state_.facts(found->second, {}), turn.now());
     std::vector<model::Occurrence> rows;
     if (covered) rows.push_back(*covered);
-    changes.emplace_back(model::OccurrencesDecided{command.key, cursor.decided_until, std::max(cursor.decided_until, turn.now()), rows});
+    changes.emplace_back(
+        model::OccurrencesDecided{command.key, cursor.decided_until, std::max(cursor.decided_until, turn.now()), rows});
   }
-  changes.emplace_back(model::SchedulePaused{command.key, command.paused, command.paused ? command.note : std::string(), turn.now()});
+  changes.emplace_back(
+      model::SchedulePaused{command.key, command.paused, command.paused ? command.note : std::string(), turn.now()});
   const bool done = turn.decide(std::move(changes));
   if (turn.failed()) return;
   answer(done ? Result<void>() : refusal(turn, "the schedule has moved on meanwhile; try again"));
@@ -144,12 +156,14 @@ void Loop::reload(Turn& turn, const Reload& command) {
   sweep_removed(turn);
   admission_due_ = true;
   std::vector<std::string> texts;
-  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics) texts.push_back(workspace::format(diagnostic));
+  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics)
+    texts.push_back(workspace::format(diagnostic));
   turn.after_commit([reply = command.reply, texts = std::move(texts)] { reply(texts); });
 }
 
 void Loop::stop(Turn& turn, const Stop& command) {
-  if (!draining_) log::info(command.leave_running ? "stopping, running runs go on alone" : "stopping: waiting for running runs");
+  if (!draining_)
+    log::info(command.leave_running ? "stopping, running runs go on alone" : "stopping: waiting for running runs");
   draining_ = true;
   leave_running_ = leave_running_ || command.leave_running;
   const Micros limit = command.now ? Micros(0) : state_.workspace().settings.drain_timeout;

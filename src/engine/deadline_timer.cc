@@ -1,8 +1,8 @@
 #include "engine/deadline_timer.h"
 
-#include <cerrno>
 #include <sys/timerfd.h>
 #include <unistd.h>
+#include <cerrno>
 
 namespace eider::engine {
 
@@ -30,7 +30,8 @@ void DeadlineTimer::arm(std::optional<Instant> at) {
   itimerspec spec{};
   spec.it_value.tv_sec = us / 1'000'000;
   spec.it_value.tv_nsec = us % 1'000'000 * 1000;
-  EIDER_CHECK(timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &spec, nullptr) == 0 || errno == ECANCELED,
+  EIDER_CHECK(timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &spec, nullptr) == 0 ||
+                  errno == ECANCELED,
               "timerfd_settime");
 }
 

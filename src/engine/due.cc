@@ -66,7 +66,8 @@ bool Loop::decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::
     admission_due_ = admission_due_ || !decision.run_id.empty();
     for (const std::string& id : decision.cancel_running) {
       const int attempt = state_.live().at(id).number;
-      turn.after_commit([this, id, attempt] { parts_.workers.cancel(id, attempt, model::reason_sentence(model::reason::replaced)); });
+      turn.after_commit(
+          [this, id, attempt] { parts_.workers.cancel(id, attempt, model::reason_sentence(model::reason::replaced)); });
     }
     return true;
   }
@@ -129,7 +130,8 @@ void Loop::withdraw_future(Turn& turn) {
       row.scheduled_until = rule.previous(turn.now()).value_or(row.scheduled_for);
       cut.push_back(std::move(row));
     }
-    turn.decide({model::CursorWithdrawn{key, turn.now()}, model::OccurrencesDecided{key, turn.now(), turn.now(), std::move(cut)}});
+    turn.decide({model::CursorWithdrawn{key, turn.now()},
+                 model::OccurrencesDecided{key, turn.now(), turn.now(), std::move(cut)}});
   }
 }
 

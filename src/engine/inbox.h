@@ -20,8 +20,8 @@ namespace eider::engine {
 
 /// Why a queued run does not run yet, and since when.
 struct Waiting {
-  std::string kind;  ///< worker | pool | pipeline | database | memory | backoff | definition | draining
-  std::string name;  ///< the pool, the file, the pipeline …
+  std::string kind;    ///< worker | pool | pipeline | database | memory | backoff | definition | draining
+  std::string name;    ///< the pool, the file, the pipeline …
   std::string detail;  ///< for people: "1 of 1 slots in use by 2 runs", "held by process 4711"
   Instant since{};
 };
@@ -29,38 +29,38 @@ struct Waiting {
 /// What memory knows of an open run beyond its row.
 struct LiveRun {
   std::string run_id;
-  std::vector<Waiting> waiting_for;            ///< of a queued run
-  int worker_pid = 0;                          ///< of a running one; 0: not known yet
-  bool adopted = false;                        ///< found alive by this server
-  std::vector<wire::StepResult> steps;         ///< ended
-  std::vector<wire::StepStarted> running;      ///< now
-  std::map<std::string, double> progress;      ///< step -> 0 to 1
+  std::vector<Waiting> waiting_for;        ///< of a queued run
+  int worker_pid = 0;                      ///< of a running one; 0: not known yet
+  bool adopted = false;                    ///< found alive by this server
+  std::vector<wire::StepResult> steps;     ///< ended
+  std::vector<wire::StepStarted> running;  ///< now
+  std::map<std::string, double> progress;  ///< step -> 0 to 1
 };
 
 struct PoolUse {
   std::string name;
   int slots = 0;
   int used = 0;
-  int waiting = 0;                             ///< queued runs that lack it
-  std::vector<std::string> holders;            ///< run ids
+  int waiting = 0;                   ///< queued runs that lack it
+  std::vector<std::string> holders;  ///< run ids
 };
 
 struct ScheduleView {
-  std::string key;                             ///< `pipeline/id`
+  std::string key;  ///< `pipeline/id`
   std::string pipeline;
   model::Schedule schedule;
   bool paused = false;
   std::string note;
-  std::optional<Instant> next;                 ///< none: never again
-  std::string description;                     ///< the rule in words
+  std::optional<Instant> next;  ///< none: never again
+  std::string description;      ///< the rule in words
 };
 
 struct PipelineView {
   std::string name;
   std::string file;
   std::string description;
-  std::string definition;                      ///< hash
-  bool broken = false;                         ///< the file is wrong; the last good version (if any) is in force
+  std::string definition;  ///< hash
+  bool broken = false;     ///< the file is wrong; the last good version (if any) is in force
   std::string error;
   int queued = 0;
   int running = 0;
@@ -72,8 +72,8 @@ struct StatusView {
   std::string version;
   std::string workspace;
   int pid = 0;
-  std::string health;                          ///< ok | degraded | draining
-  std::string health_detail;                   ///< "the store is locked since …"
+  std::string health;         ///< ok | degraded | draining
+  std::string health_detail;  ///< "the store is locked since …"
   int pipelines = 0;
   int schedules = 0;
   int broken_files = 0;
@@ -81,9 +81,9 @@ struct StatusView {
   int running = 0;
   int max_workers = 0;
   std::optional<Instant> next_due;
-  std::int64_t stale_results = 0;              ///< results that the fence refused (I4)
+  std::int64_t stale_results = 0;  ///< results that the fence refused (I4)
   std::map<std::string, std::int64_t> counters;
-  std::vector<std::string> diagnostics;        ///< of broken files, one text each
+  std::vector<std::string> diagnostics;  ///< of broken files, one text each
 };
 
 // ---- questions: answered from memory at the end of a turn ---------------------------------------------------------
@@ -96,7 +96,7 @@ struct AskPools {
   std::function<void(std::vector<PoolUse>)> reply;
 };
 struct AskSchedules {
-  std::optional<std::string> key;              ///< one, or all
+  std::optional<std::string> key;  ///< one, or all
   std::function<void(std::vector<ScheduleView>)> reply;
 };
 struct AskPipelines {
@@ -110,11 +110,11 @@ struct AskStatus {
 
 struct StartRun {
   std::string pipeline;
-  std::string params;                          ///< JSON object, or empty
+  std::string params;  ///< JSON object, or empty
   std::string partition;
-  std::string idempotency_key;                 ///< the same key again gives the same run's id
-  std::string asked_by;                        ///< `cli`, `api` …
-  bool queue = false;                          ///< wait behind an active run instead of `conflict`
+  std::string idempotency_key;  ///< the same key again gives the same run's id
+  std::string asked_by;         ///< `cli`, `api` …
+  bool queue = false;           ///< wait behind an active run instead of `conflict`
   /// The run's id; `conflict` names the active run's.
   std::function<void(Result<std::string>)> reply;
 };
@@ -136,9 +136,9 @@ struct Reload {
   std::function<void(Result<std::vector<std::string>>)> reply;
 };
 struct Stop {
-  bool leave_running = false;                  ///< hand over: runs go on without the server
-  bool now = false;                            ///< interrupt running runs at once
-  std::function<void(Result<void>)> reply;     ///< answered when the drain begins
+  bool leave_running = false;               ///< hand over: runs go on without the server
+  bool now = false;                         ///< interrupt running runs at once
+  std::function<void(Result<void>)> reply;  ///< answered when the drain begins
 };
 /// Only with a test clock (hidden option): time passes, or somebody sets the clock. Answered when all that is due has
 /// been decided and committed.
@@ -148,8 +148,8 @@ struct TurnClock {
   std::function<void(Result<Instant>)> reply;
 };
 
-using Command = std::variant<AskLive, AskPools, AskSchedules, AskPipelines, AskStatus, StartRun, CancelRun, PauseSchedule, Reload, Stop,
-                             TurnClock>;
+using Command = std::variant<AskLive, AskPools, AskSchedules, AskPipelines, AskStatus, StartRun, CancelRun,
+                             PauseSchedule, Reload, Stop, TurnClock>;
 
 /// A question changes nothing and is answered from memory, also while the store cannot be written.
 bool is_question(const Command& command);

@@ -90,8 +90,12 @@ void Loop::settle(Turn& turn) {
   commands_ = std::exchange(postponed_, {});
   for (const auto& action : turn.after_) action();
   if (!turn.committed_.empty()) fault::point("turn.after_hand_off");
-  if (!parts_.observe) return;
-  for (const model::ChangeSet& set : turn.committed_) parts_.observe(set);
+  for (const model::ChangeSet& set : turn.committed_) {
+    for (const model::Change& change : set) {
+      if (const auto* cancelled = std::get_if<model::QueuedCancelled>(&change)) held_since_.erase(cancelled->run_id);
+    }
+    if (parts_.observe) parts_.observe(set);
+  }
 }
 
 void Loop::settle_questions() {
@@ -133,7 +137,8 @@ Loop::Next Loop::next_wake(Instant now) const {
   sooner(state_.first_backoff());
   if (const auto expiry = state_.first_expiry()) sooner(expiry->first);
   if (admission_due_ || !commands_.empty()) sooner(now);
-  if (draining_ && drain_until_ && !interrupted_) next.retry_in = std::max(Micros(0), *drain_until_ - parts_.clock.boottime());
+  if (draining_ && drain_until_ && !interrupted_)
+    next.retry_in = std::max(Micros(0), *drain_until_ - parts_.clock.boottime());
   return next;
 }
 
@@ -184,9 +189,15 @@ void Loop::recover() {
     const auto action = decide::recover({traces.result_there, traces.socket_answers, traces.lock_held});
     log::info(fmt::format("run {} attempt {}: {}", id, attempt.number, decide::to_text(action)));
     switch (action) {
-      case decide::RecoveryAction::adopt: parts_.workers.adopt(id, attempt.number); break;
-      case decide::RecoveryAction::finish: parts_.workers.finish_from_result(id, attempt.number); break;
-      case decide::RecoveryAction::end_left_overs: parts_.workers.end_left_overs(id, attempt.number); break;
+      case decide::RecoveryAction::adopt:
+        parts_.workers.adopt(id, attempt.number);
+        break;
+      case decide::RecoveryAction::finish:
+        parts_.workers.finish_from_result(id, attempt.number);
+        break;
+      case decide::RecoveryAction::end_left_overs:
+        parts_.workers.end_left_overs(id, attempt.number);
+        break;
     }
     const model::Run* run = state_.run(id);
     if (run && run->cancel_asked_at) parts_.workers.cancel(id, attempt.number, run->reason);

@@ -38,7 +38,8 @@ struct LoopParts {
   supervise::Workers& workers;
   Inbox& inbox;
   /// Reads the files again, merged with what is in force (workspace/reload.h); may take a moment.
-  std::function<Result<std::shared_ptr<const workspace::Workspace>>(const workspace::Workspace* in_force)> read_workspace;
+  std::function<Result<std::shared_ptr<const workspace::Workspace>>(const workspace::Workspace* in_force)>
+      read_workspace;
   /// Sees every committed set, after its commit (the lines that `eider serve` prints). May be empty.
   std::function<void(const model::ChangeSet&)> observe;
   /// Set only with a test clock.
@@ -57,9 +58,9 @@ class Loop {
   Result<void> boot(std::shared_ptr<const workspace::Workspace> workspace);
 
   struct Next {
-    bool ended = false;               ///< drained: nothing more will happen
-    std::optional<Instant> wake_at;   ///< on the wall clock; none: nothing is due
-    std::optional<Micros> retry_in;   ///< the store was locked or full
+    bool ended = false;              ///< drained: nothing more will happen
+    std::optional<Instant> wake_at;  ///< on the wall clock; none: nothing is due
+    std::optional<Micros> retry_in;  ///< the store was locked or full
   };
   /// One turn; see above.
   Next turn();
@@ -125,22 +126,23 @@ class Loop {
   LoopOptions options_;
   IdMaker ids_;
   State state_;
-  std::map<std::string, LiveRun> live_;                 ///< what workers said of running runs
-  std::vector<supervise::AttemptOver> results_;         ///< not committed yet
-  std::vector<Command> commands_;                       ///< not committed yet
-  std::vector<Command> postponed_;                      ///< of commands_: for the next turn, this one is full
-  std::vector<Command> questions_;                      ///< answered at the end of the turn
-  std::set<std::string> requested_;                     ///< runs asked for in this process (requested_only)
+  std::map<std::string, LiveRun> live_;          ///< what workers said of running runs
+  std::vector<supervise::AttemptOver> results_;  ///< not committed yet
+  std::vector<Command> commands_;                ///< not committed yet
+  std::vector<Command> postponed_;               ///< of commands_: for the next turn, this one is full
+  std::vector<Command> questions_;               ///< answered at the end of the turn
+  std::set<std::string> requested_;              ///< runs asked for in this process (requested_only)
   std::map<std::pair<std::string, std::string>, Instant> blocked_since_;  ///< (pipeline, "kind name") of queue heads
+  std::map<std::string, Instant> held_since_;  ///< runs whose DuckDB file is held from outside
   bool admission_due_ = true;
   bool draining_ = false;
   bool leave_running_ = false;
-  bool interrupted_ = false;                            ///< the drain's limit has passed
+  bool interrupted_ = false;  ///< the drain's limit has passed
   Instant started_at_{};
-  std::optional<Micros> drain_until_;                   ///< on the boot clock
-  std::string trouble_;                                 ///< why the store is not written; empty: it is
+  std::optional<Micros> drain_until_;  ///< on the boot clock
+  std::string trouble_;                ///< why the store is not written; empty: it is
   Instant trouble_since_{};
-  std::int64_t stale_results_ = 0;                      ///< results that the fence refused (I4)
+  std::int64_t stale_results_ = 0;  ///< results that the fence refused (I4)
   std::int64_t wall_minus_boot_us_ = 0;
 };
 

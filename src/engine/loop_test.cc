@@ -147,7 +147,8 @@ TEST(Loop, QueueKeepsOneWaitingAndDropsTheRestWithARecord) {
     }
   }
   std::map<std::string, Decision> decided;
-  for (const model::Occurrence& o : bench.occurrences()) decided[format_rfc3339(o.scheduled_for).substr(11, 5)] = o.decision;
+  for (const model::Occurrence& o : bench.occurrences())
+    decided[format_rfc3339(o.scheduled_for).substr(11, 5)] = o.decision;
   EXPECT_EQ(decided["10:00"], Decision::run);
   EXPECT_EQ(decided["10:01"], Decision::run);
   EXPECT_EQ(decided["10:02"], Decision::skipped);
@@ -166,7 +167,7 @@ TEST(Loop, AClockSetForwardAndBackPausesNothingAndRunsNothingTwice) {
   bench.workers->finish_at_once = true;
   bench.advance(30s);  // 15:00 runs
   bench.clock.step_to(at("2026-01-01T17:00:00Z"));
-  bench.settle();      // 17:00 runs, 15:01 … 16:59 are missed
+  bench.settle();  // 17:00 runs, 15:01 … 16:59 are missed
   bench.advance(30s);
   ASSERT_EQ(bench.runs().size(), 2u);
   bench.clock.step_to(at("2026-01-01T15:01:05Z"));
@@ -314,7 +315,8 @@ TEST(Loop, PauseAndResume) {
   bench.workers->finish_at_once = true;
   const auto pause = [&](bool paused) {
     std::optional<Result<void>> answer;
-    bench.inbox->post(PauseSchedule{"p/s", paused, "maintenance", [&](const Result<void>& result) { answer.emplace(result); }});
+    bench.inbox->post(
+        PauseSchedule{"p/s", paused, "maintenance", [&](const Result<void>& result) { answer.emplace(result); }});
     bench.settle();
     ASSERT_TRUE(answer && answer->ok());
   };
@@ -438,8 +440,10 @@ TEST(Loop, MemoryIsWhatAFreshLoadSays) {
     bench.advance(20s);
     if (!bench.workers->busy.empty()) {
       const std::string id = bench.workers->busy.begin()->first;
-      if (bench.random.next() % 3 == 0) bench.workers->die(id, 9);
-      else bench.workers->over(id, bench.random.next() % 2 ? Outcome::succeeded : Outcome::failed);
+      if (bench.random.next() % 3 == 0)
+        bench.workers->die(id, 9);
+      else
+        bench.workers->over(id, bench.random.next() % 2 ? Outcome::succeeded : Outcome::failed);
       bench.settle();
     }
     State fresh;

@@ -21,7 +21,8 @@ std::string death_sentence(const supervise::AttemptOver& over) {
                      : over.exit_code ? fmt::format("the worker process ended with exit code {}", *over.exit_code)
                                       : std::string("the worker process is gone");
   if (over.signal == 9) text += " (a person, or the kernel when memory ran out)";
-  if (over.peak_memory_bytes) text += fmt::format("; its peak memory was {} MiB", *over.peak_memory_bytes / (1024 * 1024));
+  if (over.peak_memory_bytes)
+    text += fmt::format("; its peak memory was {} MiB", *over.peak_memory_bytes / (1024 * 1024));
   return text;
 }
 
@@ -99,7 +100,8 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   const auto live = state_.live().find(over.run_id);
   if (live == state_.live().end() || live->second.number != over.attempt) {
     ++stale_results_;
-    log::warning(fmt::format("run {}: a result of attempt {} came too late and changes nothing", over.run_id, over.attempt));
+    log::warning(
+        fmt::format("run {}: a result of attempt {} came too late and changes nothing", over.run_id, over.attempt));
     return;
   }
   const model::Run run = *state_.run(over.run_id);
@@ -108,15 +110,21 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
 
   decide::AttemptEndFacts facts{*attempt.outcome, run.cancel_asked_at.has_value(), run.failures, run.interruptions};
   const bool ended_by_drain = draining_ && *attempt.outcome == model::Outcome::cancelled && !facts.cancel_asked;
-  if (ended_by_drain) facts.outcome = model::Outcome::released;  // the server's wish, not the run's fault: nothing is counted
-  const auto verdict = decide::decide_attempt_end(facts, loaded ? loaded->pipeline->retry : no_retry, parts_.random.unit());
+  if (ended_by_drain)
+    facts.outcome = model::Outcome::released;  // the server's wish, not the run's fault: nothing is counted
+  const auto verdict =
+      decide::decide_attempt_end(facts, loaded ? loaded->pipeline->retry : no_retry, parts_.random.unit());
   attempt.outcome = ended_by_drain ? model::Outcome::interrupted : verdict.outcome;
 
   model::AttemptEnded ended;
   ended.event = verdict.event;
   ended.at = turn.now();
   ended.not_before = turn.now() + (ended_by_drain ? Micros(0) : verdict.delay);
-  ended.reason = verdict.reason.empty() && verdict.event == model::RunEvent::cancel ? run.reason : verdict.reason;
+  if (ended_by_drain) {
+    ended.reason = model::reason::server_stopped;
+  } else {
+    ended.reason = verdict.reason.empty() && verdict.event == model::RunEvent::cancel ? run.reason : verdict.reason;
+  }
   ended.error = attempt.error;
   ended.attempt = std::move(attempt);
   model::ChangeSet changes{std::move(ended)};
@@ -124,8 +132,8 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
     const auto schedule = state_.schedules().find(run.trigger_id);
     const auto cursor = state_.cursors().find(run.trigger_id);
     const auto transition = model::next(run.state, verdict.event);
-    if (schedule != state_.schedules().end() && cursor != state_.cursors().end() && transition && model::is_terminal(transition->to) &&
-        schedule->second.schedule().timing.from_completion) {
+    if (schedule != state_.schedules().end() && cursor != state_.cursors().end() && transition &&
+        model::is_terminal(transition->to) && schedule->second.schedule().timing.from_completion) {
       model::Cursor moved = cursor->second;
       moved.decided_until = decide::cursor_after_completion(moved, turn.now());
       changes.emplace_back(model::CursorPlaced{std::move(moved)});
@@ -133,6 +141,11 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   }
   if (!turn.decide(std::move(changes))) return;
   admission_due_ = true;
+  if (const model::Run* left = state_.run(over.run_id); left && left->reason == model::reason::file_held) {
+    held_since_.try_emplace(over.run_id, turn.now());
+  } else {
+    held_since_.erase(over.run_id);
+  }
   turn.after_commit([this, id = over.run_id, number = over.attempt] {
     live_.erase(id);
     parts_.workers.forget(id, number);

@@ -60,7 +60,8 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
   }
   for (const auto& [name, loaded] : workspace_->pipelines) {
     const model::Pipeline& pipeline = *loaded.pipeline;
-    const std::string database = pipeline.database ? resolved(workspace_->root, pipeline.database->file) : std::string();
+    const std::string database =
+        pipeline.database ? resolved(workspace_->root, pipeline.database->file) : std::string();
     wanted_[name] = decide::wanted(pipeline, database);
     for (std::size_t i = 0; i < pipeline.schedules.size(); ++i) {
       // Files were checked when they were loaded; a zone that vanished since disables this schedule only.
@@ -112,6 +113,11 @@ std::vector<decide::ActiveRun> State::active(const std::string& pipeline) const 
     out.push_back({id, ours ? run.trigger_id : std::string(), run.state == model::RunState::running, run.catch_up});
   }
   return out;
+}
+
+const std::string* State::first_active(const std::string& pipeline) const {
+  const auto found = by_pipeline_.find(pipeline);
+  return found == by_pipeline_.end() ? nullptr : &*found->second.open.begin();
 }
 
 const std::string* State::run_of_key(const std::string& idempotency_key) const {
@@ -207,7 +213,8 @@ void State::refresh(ScheduleEntry& entry) {
   entry.next.reset();
   if (!cursors_.contains(entry.key)) return;
   // Only a fixed delay looks at the runs; spare the others the list.
-  const auto active = entry.schedule().timing.from_completion ? this->active(entry.pipeline->name) : std::vector<decide::ActiveRun>();
+  const auto active =
+      entry.schedule().timing.from_completion ? this->active(entry.pipeline->name) : std::vector<decide::ActiveRun>();
   entry.next = decide::next_due(facts(entry, active));
   if (entry.next && entry.held_until) entry.next = std::max(*entry.next, *entry.held_until);
   if (entry.next) due_.emplace(*entry.next, entry.key);

@@ -27,7 +27,7 @@ struct ScheduleEntry {
   std::shared_ptr<const model::Pipeline> pipeline;
   std::size_t index = 0;  ///< of the schedule in the pipeline
   timing::Rule rule;
-  std::optional<Instant> next;      ///< in due_ while set
+  std::optional<Instant> next;        ///< in due_ while set
   std::optional<Instant> held_until;  ///< a decision of it failed in the store: not tried again before
 
   const model::Schedule& schedule() const { return pipeline->schedules[index]; }
@@ -67,6 +67,8 @@ class State {
   const std::map<std::string, model::Attempt>& live() const { return live_; }
   const std::unordered_map<std::string, model::Cursor>& cursors() const { return cursors_; }
   std::vector<decide::ActiveRun> active(const std::string& pipeline) const;
+  /// The oldest of them; null: none.
+  const std::string* first_active(const std::string& pipeline) const;
   int queued_count() const { return static_cast<int>(runs_.size() - live_.size()); }
   bool knows_definition(const std::string& hash) const { return definitions_.contains(hash); }
   /// Run that an idempotency key made, if it is still open.
@@ -113,7 +115,6 @@ class State {
   void apply_one(const model::CancelAsked& change);
   void apply_one(const model::QueuedCancelled& change);
   void apply_one(const model::DefinitionStored& change);
-  void apply_one(const model::ClockNoted&) {}
 
   std::shared_ptr<const workspace::Workspace> workspace_;
   std::unordered_map<std::string, ScheduleEntry> schedules_;

@@ -2,11 +2,11 @@
 // store. "Crash" throws loop, workers and connection away and starts again from the file.
 #pragma once
 
+#include <unistd.h>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -62,8 +62,14 @@ class TestBench {
     workers = std::make_unique<supervise::FakeWorkers>();
     workers->traces = traces;
     inbox = std::make_unique<Inbox>([] {});
-    loop = std::make_unique<Loop>(LoopParts{clock, random, *store, *workers, *inbox,
-                                            [this](const workspace::Workspace*) { return current(); }, {}, &clock},
+    loop = std::make_unique<Loop>(LoopParts{clock,
+                                            random,
+                                            *store,
+                                            *workers,
+                                            *inbox,
+                                            [this](const workspace::Workspace*) { return current(); },
+                                            {},
+                                            &clock},
                                   LoopOptions{});
     const auto booted = loop->boot(current().value());
     ASSERT_TRUE(booted.ok()) << booted.error().message;
@@ -109,7 +115,8 @@ class TestBench {
   }
   Result<model::RunState> cancel(const std::string& id) {
     std::optional<Result<model::RunState>> answer;
-    EXPECT_TRUE(inbox->post(CancelRun{id, "test", [&](const Result<model::RunState>& result) { answer.emplace(result); }}));
+    EXPECT_TRUE(
+        inbox->post(CancelRun{id, "test", [&](const Result<model::RunState>& result) { answer.emplace(result); }}));
     settle();
     return answer ? *answer : Result<model::RunState>(Error{ErrorCode::unavailable, "no answer"});
   }

@@ -15,17 +15,17 @@ struct Cases : Ts... {
 }  // namespace
 
 void Loop::answer(Command& question) {
-  std::visit(Cases{[&](AskLive& ask) {
-                     std::vector<LiveRun> out;
-                     for (const std::string& id : ask.run_ids) out.push_back(live_view(id));
-                     ask.reply(std::move(out));
-                   },
-                   [&](AskPools& ask) { ask.reply(pool_views()); },
-                   [&](AskSchedules& ask) { ask.reply(schedule_views(ask.key)); },
-                   [&](AskPipelines& ask) { ask.reply(pipeline_views()); },
-                   [&](AskStatus& ask) { ask.reply(status_view()); },
-                   [](auto&) { EIDER_CHECK(false, "a command among the questions"); }},
-             question);
+  std::visit(
+      Cases{[&](AskLive& ask) {
+              std::vector<LiveRun> out;
+              for (const std::string& id : ask.run_ids) out.push_back(live_view(id));
+              ask.reply(std::move(out));
+            },
+            [&](AskPools& ask) { ask.reply(pool_views()); },
+            [&](AskSchedules& ask) { ask.reply(schedule_views(ask.key)); },
+            [&](AskPipelines& ask) { ask.reply(pipeline_views()); }, [&](AskStatus& ask) { ask.reply(status_view()); },
+            [](auto&) { EIDER_CHECK(false, "a command among the questions"); }},
+      question);
 }
 
 LiveRun Loop::live_view(const std::string& run_id) const {
@@ -117,7 +117,8 @@ StatusView Loop::status_view() const {
   view.workspace = state_.workspace().root;
   view.pid = static_cast<int>(getpid());
   view.health = !trouble_.empty() ? "degraded" : draining_ ? "draining" : "ok";
-  if (!trouble_.empty()) view.health_detail = "the store cannot be written since " + format_rfc3339(trouble_since_) + ": " + trouble_;
+  if (!trouble_.empty())
+    view.health_detail = "the store cannot be written since " + format_rfc3339(trouble_since_) + ": " + trouble_;
   view.pipelines = static_cast<int>(state_.workspace().pipelines.size());
   view.schedules = static_cast<int>(state_.schedules().size());
   view.broken_files = static_cast<int>(state_.workspace().broken.size());
@@ -126,7 +127,8 @@ StatusView Loop::status_view() const {
   view.max_workers = state_.workspace().settings.max_workers;
   if (const auto due = state_.first_due()) view.next_due = due->first;
   view.stale_results = stale_results_;
-  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics) view.diagnostics.push_back(workspace::format(diagnostic));
+  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics)
+    view.diagnostics.push_back(workspace::format(diagnostic));
   return view;
 }
 

@@ -53,12 +53,13 @@ struct RunClaimed {
   Taken taken;
 };
 
-/// An attempt is over and its outcome is known. Guard: state running and attempt = number (I4).
+/// An attempt is over and its outcome is known. Guard: state running and attempt = number (I4). One that was
+/// `released` leaves no row: it ran nothing and costs no attempt; its number stays used, as the fence.
 struct AttemptEnded {
-  Attempt attempt;        ///< run_id, number, outcome and what is known of its end
+  Attempt attempt;  ///< run_id, number, outcome and what is known of its end
   RunEvent event = RunEvent::succeed;
   Instant at{};
-  Instant not_before{};   ///< of a retry
+  Instant not_before{};  ///< of a retry
   std::string reason;
   std::string error;
 };
@@ -86,16 +87,8 @@ struct DefinitionStored {
   Instant at{};
 };
 
-/// Where wall clock and boot clock stood together, so that a server that starts sees a clock that was set while
-/// it was down. Guard: none.
-struct ClockNoted {
-  Instant now{};
-  Micros boottime{};
-  std::string boot_id;
-};
-
-using Change = std::variant<CursorPlaced, OccurrencesDecided, CursorWithdrawn, SchedulePaused, RunQueued, RunClaimed, AttemptEnded,
-                            CancelAsked, QueuedCancelled, DefinitionStored, ClockNoted>;
+using Change = std::variant<CursorPlaced, OccurrencesDecided, CursorWithdrawn, SchedulePaused, RunQueued, RunClaimed,
+                            AttemptEnded, CancelAsked, QueuedCancelled, DefinitionStored>;
 
 /// Changes that hold together: all of them apply, or none (one savepoint).
 using ChangeSet = std::vector<Change>;

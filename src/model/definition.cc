@@ -1,6 +1,6 @@
 // The JSON form of a pipeline: written once when it is loaded, stored by hash, read by the worker.
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "model/pipeline.h"
 
@@ -13,8 +13,12 @@ template <typename T>
 json::value or_null(const std::optional<T>& value) {
   return value ? json::value(*value) : json::value(nullptr);
 }
-json::value us(const std::optional<Micros>& value) { return value ? json::value(value->count()) : json::value(nullptr); }
-json::value us(const std::optional<Instant>& value) { return value ? json::value(to_us(*value)) : json::value(nullptr); }
+json::value us(const std::optional<Micros>& value) {
+  return value ? json::value(value->count()) : json::value(nullptr);
+}
+json::value us(const std::optional<Instant>& value) {
+  return value ? json::value(to_us(*value)) : json::value(nullptr);
+}
 
 json::array strings(const std::vector<std::string>& values) {
   json::array out;
@@ -108,8 +112,10 @@ class Fields {
   std::vector<std::string> texts(const char* key) {
     std::vector<std::string> out;
     for (const json::value& v : list(key)) {
-      if (v.is_string()) out.emplace_back(v.get_string());
-      else fail(key);
+      if (v.is_string())
+        out.emplace_back(v.get_string());
+      else
+        fail(key);
     }
     return out;
   }
@@ -197,30 +203,28 @@ std::string definition_json(const Pipeline& p) {
   }
   json::value database(nullptr);
   if (p.database) database = json::object{{"file", p.database->file}, {"read_only", p.database->read_only}};
-  return json::serialize(json::object{
-      {"version", 1},
-      {"pipeline", p.name},
-      {"file", p.file},
-      {"description", p.description},
-      {"database", std::move(database)},
-      {"pools", std::move(pools)},
-      {"schedules", std::move(schedules)},
-      {"steps", std::move(steps)},
-      {"publishes", std::move(publishes)},
-      {"timezone", p.timezone},
-      {"timeout_us", p.timeout.count()},
-      {"queue_timeout_us", us(p.queue_timeout)},
-      {"threads", or_null(p.resources.threads)},
-      {"memory_bytes", or_null(p.resources.memory_bytes)},
-      {"temp_bytes", or_null(p.resources.temp_bytes)},
-      {"retry",
-       json::object{{"max_attempts", p.retry.max_attempts},
-                    {"backoff_us", p.retry.backoff.count()},
-                    {"factor", p.retry.factor},
-                    {"max_backoff_us", p.retry.max_backoff.count()},
-                    {"jitter", p.retry.jitter}}},
-      {"max_active_runs", p.max_active_runs},
-      {"priority", p.priority}});
+  return json::serialize(json::object{{"version", 1},
+                                      {"pipeline", p.name},
+                                      {"file", p.file},
+                                      {"description", p.description},
+                                      {"database", std::move(database)},
+                                      {"pools", std::move(pools)},
+                                      {"schedules", std::move(schedules)},
+                                      {"steps", std::move(steps)},
+                                      {"publishes", std::move(publishes)},
+                                      {"timezone", p.timezone},
+                                      {"timeout_us", p.timeout.count()},
+                                      {"queue_timeout_us", us(p.queue_timeout)},
+                                      {"threads", or_null(p.resources.threads)},
+                                      {"memory_bytes", or_null(p.resources.memory_bytes)},
+                                      {"temp_bytes", or_null(p.resources.temp_bytes)},
+                                      {"retry", json::object{{"max_attempts", p.retry.max_attempts},
+                                                             {"backoff_us", p.retry.backoff.count()},
+                                                             {"factor", p.retry.factor},
+                                                             {"max_backoff_us", p.retry.max_backoff.count()},
+                                                             {"jitter", p.retry.jitter}}},
+                                      {"max_active_runs", p.max_active_runs},
+                                      {"priority", p.priority}});
 }
 
 Result<Pipeline> parse_definition(std::string_view text) {
@@ -239,7 +243,8 @@ Result<Pipeline> parse_definition(std::string_view text) {
     p.database = Database{d.text("file"), d.flag("read_only")};
   }
   if (const json::object* pools = f.value("pools").if_object()) {
-    for (const auto& [name, slots] : *pools) p.pools[std::string(name)] = slots.is_int64() ? static_cast<int>(slots.get_int64()) : 1;
+    for (const auto& [name, slots] : *pools)
+      p.pools[std::string(name)] = slots.is_int64() ? static_cast<int>(slots.get_int64()) : 1;
   }
   for (const json::value& schedule : f.list("schedules")) p.schedules.push_back(read_schedule(schedule, error));
   for (const json::value& step : f.list("steps")) p.steps.push_back(read_step(step, error));
@@ -254,7 +259,8 @@ Result<Pipeline> parse_definition(std::string_view text) {
   p.resources.memory_bytes = f.maybe("memory_bytes");
   p.resources.temp_bytes = f.maybe("temp_bytes");
   Fields r(f.value("retry"), "retry", error);
-  p.retry = {r.small("max_attempts"), Micros(r.number("backoff_us")), r.real("factor"), Micros(r.number("max_backoff_us")), r.real("jitter")};
+  p.retry = {r.small("max_attempts"), Micros(r.number("backoff_us")), r.real("factor"),
+             Micros(r.number("max_backoff_us")), r.real("jitter")};
   p.max_active_runs = f.small("max_active_runs");
   p.priority = f.small("priority");
   if (!error.empty()) return Error{ErrorCode::corrupt, "the stored definition is wrong at " + error};

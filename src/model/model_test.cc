@@ -10,14 +10,16 @@
 namespace eider::model {
 namespace {
 
-constexpr RunState all_states[] = {RunState::queued, RunState::running, RunState::succeeded, RunState::failed, RunState::cancelled};
+constexpr RunState all_states[] = {RunState::queued, RunState::running, RunState::succeeded, RunState::failed,
+                                   RunState::cancelled};
 
 TEST(Transitions, EveryPairIsDecided) {
   const std::set<std::pair<RunState, RunEvent>> possible = {
-      {RunState::queued, RunEvent::claim},      {RunState::queued, RunEvent::cancel},   {RunState::running, RunEvent::succeed},
-      {RunState::running, RunEvent::fail},      {RunState::running, RunEvent::retry},   {RunState::running, RunEvent::interrupt},
-      {RunState::running, RunEvent::release},   {RunState::running, RunEvent::cancel},  {RunState::failed, RunEvent::restart},
-      {RunState::cancelled, RunEvent::restart},
+      {RunState::queued, RunEvent::claim},    {RunState::queued, RunEvent::cancel},
+      {RunState::running, RunEvent::succeed}, {RunState::running, RunEvent::fail},
+      {RunState::running, RunEvent::retry},   {RunState::running, RunEvent::interrupt},
+      {RunState::running, RunEvent::release}, {RunState::running, RunEvent::cancel},
+      {RunState::failed, RunEvent::restart},  {RunState::cancelled, RunEvent::restart},
   };
   for (const RunState state : all_states) {
     for (const RunEvent event : all_run_events) {
@@ -41,12 +43,14 @@ TEST(Transitions, AnEndedRunIsNeverClaimed) {
 }
 
 TEST(Names, WhatCouldLeaveTheFolderIsRefused) {
-  for (const std::string& bad : {std::string("../../etc/pwned"), std::string("/etc/pwned"), std::string("a/b"), std::string(".."),
-                                 std::string("."), std::string(), std::string(300, 'a'), std::string("a\0b", 3), std::string("a\nb"),
-                                 std::string("-rf"), std::string("a b"), std::string("é")}) {
+  for (const std::string& bad :
+       {std::string("../../etc/pwned"), std::string("/etc/pwned"), std::string("a/b"), std::string(".."),
+        std::string("."), std::string(), std::string(300, 'a'), std::string("a\0b", 3), std::string("a\nb"),
+        std::string("-rf"), std::string("a b"), std::string("é")}) {
     EXPECT_FALSE(check_name("pipeline", bad).ok()) << bad;
   }
-  for (const char* good : {"a", "flights_daily", "CON", "2024-load"}) EXPECT_TRUE(check_name("pipeline", good).ok()) << good;
+  for (const char* good : {"a", "flights_daily", "CON", "2024-load"})
+    EXPECT_TRUE(check_name("pipeline", good).ok()) << good;
 }
 
 TEST(Names, TheMessageShowsControlCharactersSafely) {
@@ -137,10 +141,28 @@ TEST(Taken, ReadsBackWhatItWrote) {
 }
 
 TEST(Reasons, EveryCodeHasASentence) {
-  for (const char* code : {reason::due, reason::late, reason::caught_up, reason::active_run, reason::queue_full, reason::server_queue_full,
-                           reason::misfire_skip, reason::newer_due, reason::catchup_limit, reason::catchup_window, reason::paused,
-                           reason::rule_changed, reason::clock_stepped_back, reason::requested, reason::replaced, reason::expired,
-                           reason::pipeline_removed, reason::schedule_removed, reason::budget_spent, reason::interruptions_spent,
+  for (const char* code : {reason::due,
+                           reason::late,
+                           reason::caught_up,
+                           reason::active_run,
+                           reason::queue_full,
+                           reason::server_queue_full,
+                           reason::misfire_skip,
+                           reason::newer_due,
+                           reason::catchup_limit,
+                           reason::catchup_window,
+                           reason::paused,
+                           reason::rule_changed,
+                           reason::clock_stepped_back,
+                           reason::requested,
+                           reason::replaced,
+                           reason::expired,
+                           reason::pipeline_removed,
+                           reason::schedule_removed,
+                           reason::budget_spent,
+                           reason::interruptions_spent,
+                           reason::file_held,
+                           reason::server_stopped,
                            reason::definition_broken}) {
     EXPECT_NE(reason_sentence(code), code);
   }

@@ -8,19 +8,26 @@ namespace eider::model {
 
 const char* to_text(Overlap value) {
   switch (value) {
-    case Overlap::skip: return "skip";
-    case Overlap::queue: return "queue";
-    case Overlap::replace: return "replace";
-    case Overlap::allow: return "allow";
+    case Overlap::skip:
+      return "skip";
+    case Overlap::queue:
+      return "queue";
+    case Overlap::replace:
+      return "replace";
+    case Overlap::allow:
+      return "allow";
   }
   return "?";
 }
 
 const char* to_text(Misfire value) {
   switch (value) {
-    case Misfire::skip: return "skip";
-    case Misfire::latest: return "latest";
-    case Misfire::all: return "all";
+    case Misfire::skip:
+      return "skip";
+    case Misfire::latest:
+      return "latest";
+    case Misfire::all:
+      return "all";
   }
   return "?";
 }
@@ -30,8 +37,7 @@ std::string definition_hash(std::string_view definition_json_text) { return cont
 std::string rule_hash(const Timing& timing) {
   const auto optional_us = [](const auto& value) { return value ? fmt::format("{}", *value) : std::string("-"); };
   const auto us = [](Micros value) { return value.count(); };
-  return derived_id({"rule", timing.cron,
-                     optional_us(timing.every ? std::optional(us(*timing.every)) : std::nullopt),
+  return derived_id({"rule", timing.cron, optional_us(timing.every ? std::optional(us(*timing.every)) : std::nullopt),
                      optional_us(timing.anchor ? std::optional(to_us(*timing.anchor)) : std::nullopt),
                      timing.from_completion ? "completion" : "schedule",
                      optional_us(timing.at ? std::optional(to_us(*timing.at)) : std::nullopt), timing.timezone});
@@ -44,16 +50,21 @@ std::string schedule_key(std::string_view pipeline, std::string_view schedule) {
 Result<void> check_name(std::string_view what, std::string_view name) {
   const auto shown = [&] {
     std::string safe;
-    for (const char c : name.substr(0, 40)) safe += c >= ' ' && c < 127 ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    for (const char c : name.substr(0, 40))
+      safe += c >= ' ' && c < 127 ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     return name.size() > 40 ? safe + "…" : safe;
   };
-  const auto letter_or_digit = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  const auto letter_or_digit = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
   bool good = !name.empty() && name.size() <= 100 && letter_or_digit(name.front());
   for (const char c : name) good = good && (letter_or_digit(c) || c == '_' || c == '-');
   if (good) return {};
-  return Error{ErrorCode::invalid,
-               fmt::format("{} \"{}\" is not a name: use 1 to 100 letters, digits, `_` and `-`, beginning with a letter or digit",
-                           what, shown())};
+  return Error{
+      ErrorCode::invalid,
+      fmt::format(
+          "{} \"{}\" is not a name: use 1 to 100 letters, digits, `_` and `-`, beginning with a letter or digit", what,
+          shown())};
 }
 
 }  // namespace eider::model

@@ -59,10 +59,10 @@ struct Step {
   enum class Kind { sql, run };
   std::string id;
   Kind kind = Kind::run;
-  std::string sql;                 ///< the script itself, also where it was read from a file
+  std::string sql;  ///< the script itself, also where it was read from a file
   Origin sql_origin;
-  bool transaction = true;         ///< false: `transaction: none`
-  std::vector<std::string> argv;   ///< `run:`; with `shell: true` it is {/bin/sh, -c, text}
+  bool transaction = true;        ///< false: `transaction: none`
+  std::vector<std::string> argv;  ///< `run:`; with `shell: true` it is {/bin/sh, -c, text}
   std::map<std::string, std::string> env;
   std::vector<std::string> needs;  ///< ids of steps of this pipeline; no cycle
   std::optional<Micros> timeout;
@@ -121,11 +121,11 @@ struct Pool {
 struct Settings {
   int max_workers = 16;
   std::map<std::string, Pool> pools;
-  std::string timezone = "UTC";                           ///< default of pipelines
-  RetryPolicy retry;                                      ///< default of pipelines
-  std::optional<std::int64_t> memory_bytes;               ///< ceiling of the sum over running runs
-  std::int64_t log_limit_bytes = 64LL * 1024 * 1024;      ///< log of one attempt
-  Micros drain_timeout = std::chrono::seconds(30);        ///< `eider stop`: then running runs are interrupted
+  std::string timezone = "UTC";                       ///< default of pipelines
+  RetryPolicy retry;                                  ///< default of pipelines
+  std::optional<std::int64_t> memory_bytes;           ///< ceiling of the sum over running runs
+  std::int64_t log_limit_bytes = 64LL * 1024 * 1024;  ///< log of one attempt
+  Micros drain_timeout = std::chrono::seconds(30);    ///< `eider stop`: then running runs are interrupted
   bool operator==(const Settings&) const = default;
 };
 

@@ -1,8 +1,8 @@
 #include "model/run.h"
 
+#include <fmt/format.h>
 #include <array>
 #include <boost/json.hpp>
-#include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/ids.h"
@@ -51,6 +51,8 @@ constexpr Sentence sentences[] = {
     {reason::schedule_removed, "the schedule was removed from the pipeline"},
     {reason::budget_spent, "no attempts were left"},
     {reason::interruptions_spent, "it was interrupted too often"},
+    {reason::file_held, "a process outside Eider holds its DuckDB file"},
+    {reason::server_stopped, "the server was stopped before it was done"},
     {reason::definition_broken, "the pipeline's file is wrong"},
 };
 
@@ -80,7 +82,8 @@ std::string taken_json(const Taken& taken) {
   json::object pools;
   for (const auto& [name, slots] : taken.pools) pools[name] = slots;
   json::array files;
-  for (const Taken::File& file : taken.files) files.push_back(json::object{{"path", file.path}, {"read_only", file.read_only}});
+  for (const Taken::File& file : taken.files)
+    files.push_back(json::object{{"path", file.path}, {"read_only", file.read_only}});
   return json::serialize(json::object{{"pools", pools}, {"files", files}, {"memory_bytes", taken.memory_bytes}});
 }
 

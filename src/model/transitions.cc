@@ -29,14 +29,22 @@ constexpr Row table[] = {
 
 const char* to_text(RunEvent event) {
   switch (event) {
-    case RunEvent::claim: return "claim";
-    case RunEvent::succeed: return "succeed";
-    case RunEvent::fail: return "fail";
-    case RunEvent::retry: return "retry";
-    case RunEvent::interrupt: return "interrupt";
-    case RunEvent::release: return "release";
-    case RunEvent::cancel: return "cancel";
-    case RunEvent::restart: return "restart";
+    case RunEvent::claim:
+      return "claim";
+    case RunEvent::succeed:
+      return "succeed";
+    case RunEvent::fail:
+      return "fail";
+    case RunEvent::retry:
+      return "retry";
+    case RunEvent::interrupt:
+      return "interrupt";
+    case RunEvent::release:
+      return "release";
+    case RunEvent::cancel:
+      return "cancel";
+    case RunEvent::restart:
+      return "restart";
   }
   return "?";
 }

@@ -10,23 +10,24 @@
 namespace eider::model {
 
 enum class RunEvent {
-  claim,             ///< admission found everything free
-  succeed,           ///< the current attempt's result says so
-  fail,              ///< failed, timed out or crashed, no attempts left
-  retry,             ///< failed, timed out or crashed, attempts left: queued again with not_before
-  interrupt,         ///< its server and the attempt are gone: queued again without delay
-  release,           ///< a file was held from outside before anything ran: queued again, nothing counted
-  cancel,            ///< a person, a replacement, an expiry or a removed pipeline ends it
-  restart,           ///< a person's retry of an ended run
+  claim,      ///< admission found everything free
+  succeed,    ///< the current attempt's result says so
+  fail,       ///< failed, timed out or crashed, no attempts left
+  retry,      ///< failed, timed out or crashed, attempts left: queued again with not_before
+  interrupt,  ///< its server and the attempt are gone: queued again without delay
+  release,    ///< a file was held from outside before anything ran: queued again, nothing counted
+  cancel,     ///< a person, a replacement, an expiry or a removed pipeline ends it
+  restart,    ///< a person's retry of an ended run
 };
-inline constexpr RunEvent all_run_events[] = {RunEvent::claim,   RunEvent::succeed, RunEvent::fail,   RunEvent::retry,
-                                              RunEvent::interrupt, RunEvent::release, RunEvent::cancel, RunEvent::restart};
+inline constexpr RunEvent all_run_events[] = {RunEvent::claim,  RunEvent::succeed,   RunEvent::fail,
+                                              RunEvent::retry,  RunEvent::interrupt, RunEvent::release,
+                                              RunEvent::cancel, RunEvent::restart};
 const char* to_text(RunEvent event);
 
 struct Transition {
   RunState to;
-  bool opens_attempt = false;        ///< a new attempt number: the fence moves
-  bool closes_attempt = false;       ///< the live attempt gets its outcome and frees what it took
+  bool opens_attempt = false;   ///< a new attempt number: the fence moves
+  bool closes_attempt = false;  ///< the live attempt gets its outcome and frees what it took
   bool counts_failure = false;
   bool counts_interruption = false;
   bool sets_finished = false;

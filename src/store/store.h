@@ -59,8 +59,6 @@ struct OpenState {
   std::vector<model::Run> runs;  ///< queued and running, oldest first
   std::vector<model::Attempt> live_attempts;
   std::vector<std::string> definitions;  ///< hashes that are stored already
-  std::optional<model::ClockNoted> clock;
-  std::vector<model::Occurrence> decided_ahead;  ///< `run` decisions later than their schedule's cursor, see Store
 };
 
 /// The writer. What a set means, beside the guards in model/change.h:
@@ -68,8 +66,7 @@ struct OpenState {
 /// - A decision is identified by (schedule, instant), from which its id is derived. One that is there already stays as
 ///   it is, and the rest of its set applies; but when the new one is `run` the set does not apply, because it brings a
 ///   run and that would be a second one (I6). So after the clock was set back, a set may step over an instant that has
-///   run, by moving the cursor without a `run` for it; decided_after() and OpenState::decided_ahead say which these
-///   are.
+///   run, by moving the cursor without a `run` for it; decided_after() says which these are.
 /// - CursorWithdrawn withdraws every decision but `run` that reaches past `to`, also one about several instants that
 ///   begins before: the same set then decides its earlier part again, with OccurrencesDecided from `to` to `to`.
 /// - AttemptEnded with an event that transitions.h does not know for a running attempt does not apply. A run that goes

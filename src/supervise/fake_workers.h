@@ -30,7 +30,9 @@ class FakeWorkers final : public Workers {
     if (obeys_cancel && busy.contains(run_id)) over(run_id, attempt, model::Outcome::cancelled);
   }
   AttemptTraces inspect(const std::string& run_id, int) override { return traces[run_id]; }
-  void finish_from_result(const std::string& run_id, int attempt) override { over(run_id, attempt, model::Outcome::succeeded); }
+  void finish_from_result(const std::string& run_id, int attempt) override {
+    over(run_id, attempt, model::Outcome::succeeded);
+  }
   void adopt(const std::string& run_id, int attempt) override {
     adopted.push_back(run_id);
     busy[run_id] = attempt;

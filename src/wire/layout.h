@@ -20,12 +20,18 @@ struct Layout {
   std::string run_folder(const std::string& run_id) const { return runs_folder() + "/" + run_id; }
 
   /// Below: within a run's folder.
-  static std::string attempt_socket(const std::string& folder, int attempt) { return folder + "/" + std::to_string(attempt) + ".sock"; }
+  static std::string attempt_socket(const std::string& folder, int attempt) {
+    return folder + "/" + std::to_string(attempt) + ".sock";
+  }
   static std::string attempt_result(const std::string& folder, int attempt) {
     return folder + "/" + std::to_string(attempt) + ".result.json";
   }
-  static std::string attempt_log(const std::string& folder, int attempt) { return folder + "/" + std::to_string(attempt) + ".log"; }
-  static std::string attempt_temp(const std::string& folder, int attempt) { return folder + "/" + std::to_string(attempt) + ".tmp"; }
+  static std::string attempt_log(const std::string& folder, int attempt) {
+    return folder + "/" + std::to_string(attempt) + ".log";
+  }
+  static std::string attempt_temp(const std::string& folder, int attempt) {
+    return folder + "/" + std::to_string(attempt) + ".tmp";
+  }
 };
 
 }  // namespace eider::wire

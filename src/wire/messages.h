@@ -28,20 +28,20 @@ inline constexpr int wire_version = 1;
 
 /// First frame: where the worker works and how.
 struct Welcome {
-  std::string workspace;        ///< absolute path; the worker's cwd
-  bool warm_sql = false;        ///< open a DuckDB instance before a run arrives
-  std::string duckdb_library;   ///< path of libduckdb.so
+  std::string workspace;       ///< absolute path; the worker's cwd
+  bool warm_sql = false;       ///< open a DuckDB instance before a run arrives
+  std::string duckdb_library;  ///< path of libduckdb.so
 };
 
 /// One attempt of one run, claimed and committed. The locked lock file's descriptor travels with this frame.
 struct Job {
   std::string run_id;
   int attempt = 0;
-  std::string definition;                        ///< model::definition_json
-  std::map<std::string, std::string> facts;      ///< scheduled_for, partition, params, trigger …; absent = null
-  std::string folder;                            ///< `.eider/runs/<run>`, absolute; made by the worker if missing
+  std::string definition;                    ///< model::definition_json
+  std::map<std::string, std::string> facts;  ///< scheduled_for, partition, params, trigger …; absent = null
+  std::string folder;                        ///< `.eider/runs/<run>`, absolute; made by the worker if missing
   std::int64_t log_limit_bytes = 0;
-  Micros clock_offset{};                         ///< added to the worker's wall clock (a test clock's), else 0
+  Micros clock_offset{};  ///< added to the worker's wall clock (a test clock's), else 0
 };
 
 /// End the current attempt: interrupt, then SIGTERM, then SIGKILL (design section 6). A result that is committed
@@ -89,8 +89,8 @@ struct StepResult {
   std::optional<std::int64_t> peak_memory_bytes;
   std::optional<std::int64_t> rows;
   std::string error;
-  std::string facts;               ///< JSON object of what the step wrote to $EIDER_OUTPUT, or empty
-  int left_over_processes = 0;     ///< processes of the step that had to be ended after it
+  std::string facts;            ///< JSON object of what the step wrote to $EIDER_OUTPUT, or empty
+  int left_over_processes = 0;  ///< processes of the step that had to be ended after it
 };
 
 struct StepEnded {
@@ -120,11 +120,11 @@ struct AttemptResult {
   std::string run_id;
   int attempt = 0;
   model::Outcome outcome = model::Outcome::succeeded;
-  std::string error;               ///< one or more lines for people; empty when succeeded
+  std::string error;  ///< one or more lines for people; empty when succeeded
   std::optional<Instant> started_at;
   Instant finished_at{};
   int worker_pid = 0;
-  std::optional<int> exit_code;    ///< of the step that decided the outcome
+  std::optional<int> exit_code;  ///< of the step that decided the outcome
   std::optional<int> signal;
   std::optional<std::int64_t> peak_memory_bytes;  ///< worker and steps, the largest
   std::vector<StepResult> steps;
@@ -141,7 +141,7 @@ struct Adopted {
   std::string run_id;
   int attempt = 0;
   int pid = 0;
-  std::vector<StepResult> steps;                ///< ended so far
+  std::vector<StepResult> steps;  ///< ended so far
   std::vector<StepStarted> running;
 };
 

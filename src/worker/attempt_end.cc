@@ -68,9 +68,11 @@ wire::AttemptResult Attempt::make_result() {
   struct rusage own {};
   ::getrusage(RUSAGE_SELF, &own);
   std::int64_t peak = static_cast<std::int64_t>(own.ru_maxrss) * 1024;
+  std::optional<int> last_exit_code;
   for (const std::string& step : ended_) {
     const wire::StepResult& ended = *node_of(step)->result;
     peak = std::max(peak, ended.peak_memory_bytes.value_or(0));
+    if (ended.exit_code) last_exit_code = ended.exit_code;
     // The first step that went wrong decides; a stopped run shows how its step ended, as a detail.
     if (decides(ended.outcome) && !result.exit_code && !result.signal && (stopped_ || result.error.empty())) {
       result.exit_code = ended.exit_code;
@@ -88,6 +90,7 @@ wire::AttemptResult Attempt::make_result() {
     result.error = error_;
     result.file_held = released_;
   } else if (result.outcome == model::Outcome::succeeded) {
+    result.exit_code = last_exit_code;
     auto renames = publishing_->collect();
     if (renames) {
       result.renames = std::move(*renames);

@@ -17,8 +17,8 @@ const char* name_of(Stream stream) {
   return stream == Stream::out ? "stdout" : stream == Stream::err ? "stderr" : "eider";
 }
 
-std::string entry_of(Instant at, std::string_view step, Stream stream, std::string_view line,
-                     std::int64_t whole_bytes) {
+std::string entry_of(Instant at, std::string_view step, Stream stream, std::string_view line, std::int64_t whole_bytes,
+                     std::string_view eol = "\n") {
   std::string out;
   out.reserve(line.size() + 96);
   out += "{\"at\":\"";
@@ -38,6 +38,10 @@ std::string entry_of(Instant at, std::string_view step, Stream stream, std::stri
     append_base64(out, line);
     out += '"';
   }
+  if (eol != "\n") {
+    out += ",\"eol\":";
+    append_json_string(out, eol);
+  }
   out += "}\n";
   return out;
 }
@@ -52,8 +56,9 @@ LogFile::LogFile(const std::string& path, std::int64_t limit_bytes) {
   if (!file_) error_ = io_error(path, errno).message;
 }
 
-void LogFile::line(Instant at, std::string_view step, Stream stream, std::string_view line, std::int64_t whole_bytes) {
-  add(entry_of(at, step, stream, line, whole_bytes), at);
+void LogFile::line(Instant at, std::string_view step, Stream stream, std::string_view line, std::int64_t whole_bytes,
+                   std::string_view eol) {
+  add(entry_of(at, step, stream, line, whole_bytes, eol), at);
 }
 
 void LogFile::note(Instant at, std::string_view step, std::string_view text) {

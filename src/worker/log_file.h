@@ -1,5 +1,6 @@
 // The log of one attempt, `<attempt>.log`: NDJSON lines `{at, step, stream, text}`, with `raw` (base64) where the
-// bytes were not UTF-8 (design section 9). Streams: stdout, stderr, and `eider` for the worker's own notes.
+// bytes were not UTF-8 (design section 9), and `eol` where the line did not end with a plain line feed. Streams:
+// stdout, stderr, and `eider` for the worker's own notes.
 //
 // Its size is bounded: the first part is written as it comes; from the limit on the newest megabyte is held in memory
 // and written at the end, with a mark that says how much is missing. A reader is never behind more than the owner's
@@ -28,8 +29,10 @@ class LogFile {
   /// `limit_bytes` 0 or less: the default of 64 MiB.
   LogFile(const std::string& path, std::int64_t limit_bytes);
 
-  /// `whole_bytes` over line.size(): the line was cut, and says so.
-  void line(Instant at, std::string_view step, Stream stream, std::string_view line, std::int64_t whole_bytes);
+  /// `whole_bytes` over line.size(): the line was cut, and says so. `eol` is how the line ended; it is stored where it
+  /// is not a plain line feed, so that the bytes can be given back as they were.
+  void line(Instant at, std::string_view step, Stream stream, std::string_view line, std::int64_t whole_bytes,
+            std::string_view eol = "\n");
   /// A note of the worker's own; several lines of text are several lines of the log.
   void note(Instant at, std::string_view step, std::string_view text);
   bool has_unflushed() const { return !buffer_.empty(); }

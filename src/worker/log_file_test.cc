@@ -14,7 +14,9 @@ using Lines = std::vector<std::pair<std::string, std::int64_t>>;
 Lines split(const std::vector<std::string>& reads) {
   Lines lines;
   LineSplitter splitter;
-  const auto take = [&](std::string_view line, std::int64_t bytes) { lines.emplace_back(line, bytes); };
+  const auto take = [&](std::string_view line, std::int64_t bytes, std::string_view) {
+    lines.emplace_back(line, bytes);
+  };
   for (const std::string& read : reads) splitter.feed(read, take);
   splitter.finish(take);
   return lines;
@@ -49,6 +51,18 @@ RC_GTEST_PROP(Lines, DoNotDependOnTheReads, (const std::vector<std::string>& par
     whole += reads.back();
   }
   RC_ASSERT(split(reads) == split({whole}));
+}
+
+RC_GTEST_PROP(Lines, WithTheirEndsAreTheBytes, ()) {
+  const auto bytes = *rc::gen::container<std::string>(rc::gen::element('a', '\r', '\n', '\xff'));
+  std::string joined;
+  LineSplitter splitter;
+  const auto take = [&](std::string_view line, std::int64_t, std::string_view eol) {
+    joined += std::string(line) + std::string(eol);
+  };
+  splitter.feed(bytes, take);
+  splitter.finish(take);
+  RC_ASSERT(joined == bytes);
 }
 
 RC_GTEST_PROP(Text, AnyBytesAreAJsonStringAndValidOnesComeBack, (const std::string& bytes)) {

@@ -72,7 +72,9 @@ bool ProgramStep::read_once(Output& output) {
   }
   const Stream stream = output.stream;
   output.lines.feed(std::string_view(buffer).substr(0, static_cast<std::size_t>(n)),
-                    [this, stream](std::string_view line, std::int64_t bytes) { log_line(stream, line, bytes); });
+                    [this, stream](std::string_view line, std::int64_t bytes, std::string_view eol) {
+                      log_line(stream, line, bytes, eol);
+                    });
   return true;
 }
 
@@ -85,13 +87,15 @@ void ProgramStep::drain() {
 void ProgramStep::close_output(Output& output) {
   if (!output.fd) return;
   const Stream stream = output.stream;
-  output.lines.finish([this, stream](std::string_view line, std::int64_t bytes) { log_line(stream, line, bytes); });
+  output.lines.finish([this, stream](std::string_view line, std::int64_t bytes, std::string_view eol) {
+    log_line(stream, line, bytes, eol);
+  });
   services_.reactor.unwatch(output.fd.get());
   output.fd.reset();
 }
 
-void ProgramStep::log_line(Stream stream, std::string_view line, std::int64_t whole_bytes) {
-  services_.log.line(services_.now(), step_.id, stream, line, whole_bytes);
+void ProgramStep::log_line(Stream stream, std::string_view line, std::int64_t whole_bytes, std::string_view eol) {
+  services_.log.line(services_.now(), step_.id, stream, line, whole_bytes, eol);
   if (stream == Stream::err && line.find_first_not_of(" \t") != std::string_view::npos) {
     last_error_line_ = cut_at_character(line, kErrorLineBytes);
   }

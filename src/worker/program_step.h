@@ -43,7 +43,7 @@ class ProgramStep final : public StepRun {
   void drain();
   bool read_once(Output& output);
   void close_output(Output& output);
-  void log_line(Stream stream, std::string_view line, std::int64_t whole_bytes);
+  void log_line(Stream stream, std::string_view line, std::int64_t whole_bytes, std::string_view eol);
   void signal_all(int signal);
   void after(Micros delay, void (ProgramStep::*then)());
   void settle();

@@ -133,16 +133,18 @@ TEST_F(Sql, AQueryThatIgnoresItsInterruptEndsWithItsWorker) {
   Limits limits = quick_limits();
   limits.after_interrupt = limits.after_term = std::chrono::milliseconds(20);
   TestWorker worker(workspace, limits);
-  // One call that takes seconds and looks at no interrupt; a program runs beside it.
-  TestRun run(workspace,
-              on_file({sql("a",
-                           "CREATE TABLE t (x INT); COPY (SELECT 1) TO 'begun.csv';"
-                           "SELECT levenshtein(repeat('a', 40000), repeat('b', 40000) || getvariable('run_id'))"),
-                       shell("b", "sleep 600")}));
+  // It reads a pipe into which nobody writes, and looks at no interrupt meanwhile; a program runs beside it.
+  ASSERT_EQ(::mkfifo(workspace.path("pipe").c_str(), 0600), 0);
+  TestRun run(workspace, on_file({sql("a",
+                                      "CREATE TABLE t AS FROM read_csv('pipe', auto_detect = false, header = false, "
+                                      "columns = {'x': 'VARCHAR'})"),
+                                  shell("b", "sleep 600")}));
   run.hand_to(worker);
-  while (!workspace.has("begun.csv")) ::sched_yield();
+  // Opens once the query has opened its end.
+  const UniqueFd writer(::open(workspace.path("pipe").c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(writer);
   worker.server->send(wire::Cancel{"run-1", 1, ""});
-  EXPECT_TRUE(worker.server->at_end());
+  ASSERT_TRUE(worker.server->at_end());
   EXPECT_EQ(worker.wait_for_exit(), 0);
   const auto result = run.result_file();
   EXPECT_EQ(result.outcome, Outcome::cancelled);
@@ -151,8 +153,8 @@ TEST_F(Sql, AQueryThatIgnoresItsInterruptEndsWithItsWorker) {
   EXPECT_TRUE(run.lock_is_free());
   // Nothing of it was kept.
   TestWorker next(workspace, patient_limits());
-  EXPECT_EQ(TestRun(workspace, on_file({sql("a", "CREATE TABLE t (x INT)")}), 1, "run-2").run_on(next).outcome,
-            Outcome::succeeded);
+  const auto after = TestRun(workspace, on_file({sql("a", "CREATE TABLE t (x INT)")}), 1, "run-2").run_on(next);
+  EXPECT_EQ(after.outcome, Outcome::succeeded) << after.error;
 }
 
 /// Another process that has the file open: a worker with a run in the middle of a SQL step.

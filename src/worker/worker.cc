@@ -1,5 +1,6 @@
 #include "worker/worker.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -131,6 +132,17 @@ class Worker {
   bool leaving_ = false;
 };
 
+/// Nice 5. Where the kernel shares processors out by session first (autogroup, Debian's default), a nice value counts
+/// only within its session, and a worker has a session of its own: so the session gets the same value.
+void stand_back() {
+  constexpr int nice = 5;
+  ::setpriority(PRIO_PROCESS, 0, nice);
+  const UniqueFd autogroup(::open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC));
+  if (!autogroup) return;  // a kernel without it has nothing to be told
+  const std::string value = std::to_string(nice);
+  [[maybe_unused]] const auto ignored = ::write(autogroup.get(), value.data(), value.size());
+}
+
 }  // namespace
 
 int worker_main(int channel_fd, const Clock& clock, const Limits& limits) {
@@ -138,7 +150,7 @@ int worker_main(int channel_fd, const Clock& clock, const Limits& limits) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // over a file size limit: an error where it is written, not the worker's death
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  ::setpriority(PRIO_PROCESS, 0, 5);
+  stand_back();
   auto signals = take_signals();
   if (!signals) {
     fmt::print(stderr, "eider worker: {}\n", signals.error().message);

@@ -225,7 +225,7 @@ TEST(Worker, TimesAreOfTheServersClock) {
 
 #if defined(__SANITIZE_THREAD__)
 /// libduckdb.so is not instrumented: what it does to order its threads can't be seen, and looks like races.
-extern "C" const char* __tsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __tsan_default_suppressions();   // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
   return "race:libduckdb.so\nmutex:libduckdb.so\ndeadlock:libduckdb.so\n";
 }

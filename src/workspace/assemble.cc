@@ -1,5 +1,6 @@
 #include "workspace/assemble.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -8,6 +9,23 @@
 
 namespace eider::workspace {
 namespace {
+
+constexpr std::string_view kSqlEnding = ".sql";
+
+/// `; did you mean "sql/daily.sql"?`, or nothing: the file in the same folder that has nearly that name.
+std::string similar_script(const Folder& folder, const std::string& path) {
+  const std::string place = path.substr(0, path.rfind('/') + 1);  // with its slash; empty for the root
+  const auto stem = [](std::string_view name) { return name.substr(0, name.size() - kSqlEnding.size()); };
+  const auto names = folder.names(place.empty() ? "." : place, {kSqlEnding});
+  if (!names) return "";
+  const std::vector<std::string_view> stems = [&] {
+    std::vector<std::string_view> out;
+    for (const std::string& name : *names) out.push_back(stem(name));
+    return out;
+  }();
+  const std::string_view meant = closest(stem(std::string_view(path).substr(place.size())), stems);
+  return meant.empty() ? "" : fmt::format("; did you mean \"{}{}{}\"?", place, meant, kSqlEnding);
+}
 
 class Assembler {
  public:
@@ -65,7 +83,7 @@ class Assembler {
   }
 
   void put_sql(model::Step& step, const SqlText& sql, const std::string& key, const std::string& file) {
-    const bool is_path = sql.text.ends_with(".sql") && sql.text.find('\n') == std::string::npos;
+    const bool is_path = sql.text.ends_with(kSqlEnding) && sql.text.find('\n') == std::string::npos;
     if (!is_path) {
       step.sql = sql.text;
       step.sql_origin = {file, sql.first_line};
@@ -76,8 +94,8 @@ class Assembler {
     auto script = around_.folder.read(path, around_.sql_limit_bytes);
     if (!script) {
       if (script.error().code != ErrorCode::not_found) return complain(key, script.error().message);
-      return complain(
-          key, fmt::format("{}; expected a path relative to the workspace, or the SQL itself", script.error().message));
+      return complain(key, fmt::format("{}; expected a path relative to the workspace, or the SQL itself{}",
+                                       script.error().message, similar_script(around_.folder, path)));
     }
     if (!is_utf8_text(*script)) return complain(key, path + ": is not valid UTF-8 text");
     if (script->find_first_not_of(" \t\r\n") == std::string::npos) return complain(key, path + ": is empty");

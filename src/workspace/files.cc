@@ -110,7 +110,8 @@ Result<std::string> Folder::read(const std::string& path, std::size_t limit_byte
   return out;
 }
 
-Result<std::vector<std::string>> Folder::yaml_files(const std::string& folder) const {
+Result<std::vector<std::string>> Folder::names(const std::string& folder,
+                                               const std::vector<std::string_view>& endings) const {
   UniqueFd fd(::open((root_ + "/" + folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) {
     if (errno == ENOENT) return std::vector<std::string>();
@@ -125,7 +126,8 @@ Result<std::vector<std::string>> Folder::yaml_files(const std::string& folder) c
   errno = 0;
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
-    if (!name.starts_with('.') && (name.ends_with(".yaml") || name.ends_with(".yml"))) names.emplace_back(name);
+    const auto has = [name](std::string_view ending) { return name.ends_with(ending); };
+    if (!name.starts_with('.') && std::any_of(endings.begin(), endings.end(), has)) names.emplace_back(name);
   }
   if (errno != 0) return io_error(folder, errno);
   std::sort(names.begin(), names.end());

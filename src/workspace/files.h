@@ -27,9 +27,9 @@ class Folder {
   /// being waited for; a symbolic link that leads out of the workspace is refused.
   /// Errors: not_found, invalid (not a plain file, leads outside), refused (larger than the limit), io.
   Result<std::string> read(const std::string& path, std::size_t limit_bytes) const;
-  /// Names in a sub-folder that end in .yaml or .yml and do not begin with a dot, sorted. None when there is no
+  /// Names in a sub-folder that have one of the endings and do not begin with a dot, sorted. None when there is no
   /// such folder. Errors: invalid (not a folder, leads outside), io.
-  Result<std::vector<std::string>> yaml_files(const std::string& folder) const;
+  Result<std::vector<std::string>> names(const std::string& folder, const std::vector<std::string_view>& endings) const;
 
  private:
   explicit Folder(std::string root) : root_(std::move(root)) {}

@@ -89,7 +89,7 @@ class Loader {
   }
 
   void read_pipelines() {
-    const auto names = folder_.yaml_files(kPipelinesFolder);
+    const auto names = folder_.names(kPipelinesFolder, {".yaml", ".yml"});
     if (!names) {
       out_.usable = report(kPipelinesFolder, names.error().message);
       return;

@@ -208,6 +208,8 @@ TEST(LoadErrors, SqlFiles) {
   EXPECT_EQ(sql("sql/ok.sql"), Lines{});
   EXPECT_EQ(sql("sql/no.sql"), one("4:10: error: steps[0].sql: sql/no.sql: no such file; expected a path relative to "
                                    "the workspace, or the SQL itself"));
+  EXPECT_EQ(sql("sql/emty.sql"), one("4:10: error: steps[0].sql: sql/emty.sql: no such file; expected a path relative "
+                                     "to the workspace, or the SQL itself; did you mean \"sql/empty.sql\"?"));
   EXPECT_EQ(sql("sql/empty.sql"), one("4:10: error: steps[0].sql: sql/empty.sql: is empty"));
   EXPECT_EQ(sql("sql/bytes.sql"), one("4:10: error: steps[0].sql: sql/bytes.sql: is not valid UTF-8 text"));
   EXPECT_EQ(sql("../x.sql"), one("4:10: error: steps[0].sql: \"../x.sql\" leaves the workspace"));

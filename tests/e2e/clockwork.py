@@ -4,7 +4,7 @@ import datetime
 import os
 import time
 
-from eider import wait_for
+from eider import LIMIT_S, wait_for
 
 UTC = datetime.timezone.utc
 # A server that looks busy for the whole of this window is spinning.
@@ -43,8 +43,8 @@ def is_idle(server):
 
 
 def settle(server):
-    """Every run has ended."""
-    wait_for(lambda: is_idle(server), "all runs end")
+    """Every run has ended. (A disk that stalls holds many runs at once, so the limit is a long one.)"""
+    wait_for(lambda: is_idle(server), "all runs end", limit_s=3 * LIMIT_S)
 
 
 def tick(server, duration, times=1):

@@ -86,7 +86,7 @@ def test_preview_of_a_frequent_job_across_the_autumn_hour(workspace):
     twice = [row for row in rows if "T02:30:00" in row["local"]]
     assert [row["offset"] for row in twice] == ["+11:00", "+10:00"]
     shown = workspace.cli("schedule", "preview", *arguments, expect=0).stdout
-    lines = [line for line in shown.splitlines() if "02:30" in line]
+    lines = [line for line in shown.splitlines() if "T02:30:00+1" in line]
     assert len(lines) == 2 and "+11:00" in lines[0] and "+10:00" in lines[1], shown
 
 

@@ -188,7 +188,7 @@ def test_a_result_that_nobody_waited_for(workspace):
     assert journal(workspace) == ["start 1", "end 1"]
     server = workspace.serve(*CLOCK)
     ended = server.wait_end(run["id"])
-    assert ended["state"] == "succeeded" and ended["attempt"] == 1
+    assert ended["state"] == "succeeded" and ended["attempt"] == 1 and ended["attempts"][0]["exit_code"] == 0
     assert journal(workspace) == ["start 1", "end 1"]
 
 

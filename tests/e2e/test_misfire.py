@@ -3,7 +3,7 @@
 import os
 import signal
 
-from clockwork import (covered, cpu_seconds, decided, is_idle, schedule, series, settle, slots, text_of, at, tick,
+from clockwork import (at, covered, cpu_seconds, decided, is_idle, schedule, series, settle, slots, tick,
                        wait_real_time)
 from eider import SLOWER, wait_for
 
@@ -166,7 +166,7 @@ def test_a_full_pool_delays_a_run_and_loses_none(workspace):
     workspace.pipeline("daily", "pool: p\nschedules: [{ id: s, cron: \"0 9 * * *\" }]\n" + JOURNAL)
     server = workspace.serve("--test-clock", "2026-01-01T08:54:00Z")
     for day in ("2026-01-01", "2026-01-02", "2026-01-03"):
-        server.step_to(f"{day}T08:55:00Z") if day == "2026-01-01" else server.advance("23h35m")
+        server.advance("1m" if day == "2026-01-01" else "23h35m")
         for _ in range(8):
             server.start("holder", partition=day, queue=True)
         wait_for(lambda: server.get("/api/v1/pools")["items"][0]["used"] == 8, "the pool is full")
@@ -182,4 +182,3 @@ def test_a_full_pool_delays_a_run_and_loses_none(workspace):
         wait_for(lambda: is_idle(server), "the holders end")
     assert [row["decision"] for row in server.occurrences("daily/s")] == ["run"] * 3
     assert len(server.runs("daily")) == 3
-    assert text_of(at("2026-01-03T09:20:00Z")) == server.get("/api/v1/status")["now"]

@@ -1,5 +1,6 @@
 """One run at a time, whatever asks: schedules, people, time-outs."""
 
+import textwrap
 import threading
 
 import pytest
@@ -141,11 +142,10 @@ def test_replace_starts_when_the_old_one_is_gone(workspace):
 @pytest.mark.parametrize("where", ["run", "step"])
 def test_a_run_that_timed_out_does_not_block_its_schedule(workspace, where):
     """O-12: every slot starts a run, though each of them is ended by its time limit."""
-    limits = {"run": ("timeout: 400ms", ""), "step": ("", "timeout: 400ms, ")}[where]
-    workspace.pipeline("p", f"""
-        schedules: [{{ id: s, cron: "*/2 * * * *", overlap: skip }}]
-        steps: [{{ id: s, {limits[1]}run: [sleep, "3600"] }}]
-    """ + limits[0])
+    workspace.pipeline("p", {"run": "timeout: 400ms\n", "step": ""}[where] + textwrap.dedent("""
+        schedules: [{ id: s, cron: "*/2 * * * *", overlap: skip }]
+        steps: [{ id: s, run: [sleep, "3600"], timeout: %s }]
+    """ % {"run": "1h", "step": "400ms"}[where]))
     server = workspace.serve("--test-clock", "2026-01-01T10:01:00Z")
     for number in range(4):
         server.advance("1m" if number == 0 else "2m")

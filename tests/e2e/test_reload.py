@@ -38,7 +38,7 @@ def test_one_bad_file_breaks_nothing_else(workspace):
     status = server.get("/api/v1/status")
     assert status["broken_files"] == 1 and status["pipelines"] == 50
     [diagnostic] = status["diagnostics"]
-    assert "bad.yaml:2" in diagnostic and "61" in diagnostic
+    assert "bad.yaml:3" in diagnostic and "61" in diagnostic
 
     workspace.pipeline("bad", GOOD.replace("* * * * *", ""))
     hang_up(server)

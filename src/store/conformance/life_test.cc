@@ -234,8 +234,6 @@ TEST_P(LifeTest, WhatIsOpenIsLoadedAsItWasWrittenAfterAReopen) {
                 {model::SchedulePaused{"flights/nightly", true, "holiday", at(3)}},
                 {model::DefinitionStored{"hash", "flights", R"({"pipeline":"flights"})", at(0)}},
                 {model::DefinitionStored{"hash", "flights", "never twice", at(0)}},
-                {model::ClockNoted{at(1), Micros(77), "boot"}},
-                {model::ClockNoted{at(2), Micros(78), "boot2"}},
                 {model::RunQueued{queued_run(1)}},
                 {model::RunQueued{queued_run(2)}, claim(2, 1)},
                 {model::RunQueued{queued_run(3)}, claim(3, 1), retried},
@@ -249,10 +247,6 @@ TEST_P(LifeTest, WhatIsOpenIsLoadedAsItWasWrittenAfterAReopen) {
   EXPECT_EQ(before.cursors[0].paused_at, at(3));
   EXPECT_EQ(before.cursors[0].note, "holiday");
   EXPECT_EQ(before.definitions, std::vector<std::string>{"hash"});
-  ASSERT_TRUE(before.clock);
-  EXPECT_EQ(before.clock->now, at(2));
-  EXPECT_EQ(before.clock->boottime, Micros(78));
-  EXPECT_EQ(before.clock->boot_id, "boot2");
   store.reset();
   store = open();
   const auto after = store->load_open().value();

@@ -74,8 +74,6 @@ TEST_P(ScheduleTest, AClockSetBackWithdrawsWhatRanNothing) {
   EXPECT_EQ(decided(nightly), (std::vector{at(40), at(10)}));
   EXPECT_EQ(decided("flights/other"), std::vector{at(30)});
   EXPECT_EQ(reader()->cursor(nightly).value()->decided_until, at(10));
-  // A server that starts now is told what may not run again.
-  EXPECT_EQ(store->load_open()->decided_ahead, std::vector{ran});
   EXPECT_EQ(store->decided_after(nightly, at(10)).value(), std::vector{ran});
   EXPECT_TRUE(store->decided_after(nightly, at(40)).value().empty());
 }
@@ -102,7 +100,6 @@ TEST_P(ScheduleTest, ARunDecisionIsUniqueForEver) {
   EXPECT_EQ(store->load_open()->runs, (std::vector{run, third}));
   EXPECT_EQ(reader()->occurrences({.schedule = nightly, .decision = Decision::run}, 10, "")->items.size(), 2u)
       << "the decision that was there is left as it was";
-  EXPECT_TRUE(store->load_open()->decided_ahead.empty());
 }
 
 TEST_P(ScheduleTest, ADecisionThatReachesPastTheNewCursorIsWithdrawnAndCanBeMadeShorter) {

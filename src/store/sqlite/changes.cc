@@ -64,17 +64,14 @@ Changes::Changes(Connection& c)
                      "UPDATE attempts SET outcome = ?, started_at = ?, finished_at = ?, worker_pid = ?,"
                      " exit_code = ?, signal = ?, peak_memory_bytes = ?, error = ?, steps = ?"
                      " WHERE run = ? AND number = ? AND outcome IS NULL"),
+      drop_attempt_(c, "DELETE FROM attempts WHERE run = ? AND number = ? AND outcome IS NULL"),
       ask_cancel_(c,
                   "UPDATE runs SET cancel_asked_at = ?, reason = ?"
                   " WHERE id = ? AND state = ? AND cancel_asked_at IS NULL"),
       cancel_queued_(c, "UPDATE runs SET state = ?, finished_at = ?, reason = ?, error = ? WHERE id = ? AND state = ?"),
       store_definition_(c,
                         "INSERT INTO definitions (hash, pipeline, stored_at, json) VALUES (?, ?, ?, ?)"
-                        " ON CONFLICT DO NOTHING"),
-      note_clock_(c,
-                  "INSERT INTO meta (one, clock_now, clock_boottime, boot_id) VALUES (1, ?, ?, ?)"
-                  " ON CONFLICT (one) DO UPDATE SET clock_now = excluded.clock_now,"
-                  " clock_boottime = excluded.clock_boottime, boot_id = excluded.boot_id") {}
+                        " ON CONFLICT DO NOTHING") {}
 
 Result<bool> Changes::apply(const model::Change& change) {
   return std::visit([this](const auto& one) { return write(one); }, change);
@@ -167,6 +164,7 @@ Result<bool> Changes::write(const model::AttemptEnded& change) {
                                         transition->counts_interruption, change.not_before, finished_at, change.reason,
                                         change.error, seq, number(RunState::running), a.number));
   if (!ended || !*ended) return ended;
+  if (*a.outcome == model::Outcome::released) return changed(drop_attempt_.execute(seq, a.number));
   return changed(close_attempt_.execute(static_cast<int>(*a.outcome), a.started_at, a.finished_at, a.worker_pid,
                                         a.exit_code, a.signal, a.peak_memory_bytes, a.error, a.steps, seq, a.number));
 }
@@ -184,10 +182,6 @@ Result<bool> Changes::write(const model::QueuedCancelled& change) {
 
 Result<bool> Changes::write(const model::DefinitionStored& change) {
   return always(store_definition_.execute(change.hash, change.pipeline, change.at, change.json));
-}
-
-Result<bool> Changes::write(const model::ClockNoted& change) {
-  return always(note_clock_.execute(change.now, change.boottime.count(), change.boot_id));
 }
 
 }  // namespace eider::store::sqlite

@@ -27,7 +27,6 @@ class Changes {
   Result<bool> write(const model::CancelAsked& change);
   Result<bool> write(const model::QueuedCancelled& change);
   Result<bool> write(const model::DefinitionStored& change);
-  Result<bool> write(const model::ClockNoted& change);
   /// The row's number, by which its attempts are found.
   Result<std::optional<std::int64_t>> find_run(const std::string& id);
 
@@ -44,10 +43,10 @@ class Changes {
   Statement open_attempt_;
   Statement end_run_;
   Statement close_attempt_;
+  Statement drop_attempt_;
   Statement ask_cancel_;
   Statement cancel_queued_;
   Statement store_definition_;
-  Statement note_clock_;
 };
 
 }  // namespace eider::store::sqlite

@@ -33,19 +33,12 @@ std::string live_attempts_sql() {
 
 constexpr const char* definitions_sql = "SELECT hash FROM definitions ORDER BY hash";
 
-std::string decided_ahead_sql() {
-  return fmt::format(
-      "SELECT o.* FROM cursors AS c CROSS JOIN (SELECT {} FROM occurrences) AS o"
-      " WHERE o.schedule = c.schedule AND o.decision = 0 AND o.scheduled_for > c.decided_until",
-      occurrence_columns);
-}
-
 constexpr std::int64_t from_the_newest = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
 std::vector<std::string> boot_queries() {
-  return {cursors_sql(), open_runs_sql(), live_attempts_sql(), definitions_sql, decided_ahead_sql()};
+  return {cursors_sql(), open_runs_sql(), live_attempts_sql(), definitions_sql};
 }
 
 WriterQueries::WriterQueries(Connection& c)
@@ -53,8 +46,6 @@ WriterQueries::WriterQueries(Connection& c)
       open_runs_(c, open_runs_sql()),
       live_attempts_(c, live_attempts_sql()),
       definitions_(c, definitions_sql),
-      decided_ahead_(c, decided_ahead_sql()),
-      clock_(c, "SELECT clock_now, clock_boottime, boot_id FROM meta"),
       claimable_(c, claimable_sql),
       // The newest row at or before `after` may reach past it; older ones can't, they would overlap with it.
       decided_after_(c, fmt::format("SELECT {} FROM occurrences INDEXED BY occurrences_instant"
@@ -78,11 +69,6 @@ Result<OpenState> WriterQueries::load_open() {
   if (auto done = load(open_runs_, read_run, open.runs); !done) return done.error();
   if (auto done = load(live_attempts_, read_attempt, open.live_attempts); !done) return done.error();
   if (auto done = load(definitions_, read_text, open.definitions); !done) return done.error();
-  if (auto done = load(decided_ahead_, read_occurrence, open.decided_ahead); !done) return done.error();
-  Rows clock(clock_);
-  auto noted = clock.next();
-  if (!noted) return noted.error();
-  if (*noted) open.clock = model::ClockNoted{clock.instant(0), Micros(clock.number(1)), clock.text(2)};
   return open;
 }
 

@@ -25,8 +25,6 @@ class WriterQueries {
   Statement open_runs_;
   Statement live_attempts_;
   Statement definitions_;
-  Statement decided_ahead_;
-  Statement clock_;
   Statement claimable_;
   Statement decided_after_;
   Statement run_of_key_;

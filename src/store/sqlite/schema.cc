@@ -114,13 +114,6 @@ CREATE TABLE definitions (
   stored_at INTEGER NOT NULL,
   json TEXT NOT NULL
 ) STRICT;
-
-CREATE TABLE meta (
-  one INTEGER PRIMARY KEY CHECK (one = 1),
-  clock_now INTEGER NOT NULL,
-  clock_boottime INTEGER NOT NULL,
-  boot_id TEXT NOT NULL
-) STRICT;
 )sql";
 
 /// Position n makes version n + 1 of version n. What has been released is never changed, only added to.
@@ -133,8 +126,10 @@ constexpr const char* touch_tables =
     " (SELECT claimed_at FROM attempts ORDER BY run DESC LIMIT 1),"
     " (SELECT id FROM occurrences ORDER BY seq LIMIT 1), (SELECT id FROM occurrences ORDER BY seq DESC LIMIT 1),"
     " (SELECT rule FROM cursors ORDER BY schedule LIMIT 1), (SELECT rule FROM cursors ORDER BY schedule DESC LIMIT 1),"
-    " (SELECT hash FROM definitions ORDER BY seq LIMIT 1), (SELECT boot_id FROM meta),"
+    " (SELECT hash FROM definitions ORDER BY seq LIMIT 1),"
     " (SELECT count(*) FROM runs WHERE state = 1)";
+
+constexpr std::uintmax_t smallest_file = 512;  // a page of SQLite's, at least
 
 Error refused(const Connection& connection, std::string_view what) {
   return Error{ErrorCode::corrupt, fmt::format("{}: {}; it is left as it is", connection.path(), what)};
@@ -196,6 +191,12 @@ Result<int> read_version(Connection& connection) {
 
 Result<int> inspect_file(const std::string& path) {
   std::error_code ignored;
+  // SQLite takes a stump for an empty database, and would begin anew in it.
+  if (const auto size = std::filesystem::file_size(path, ignored); size > 0 && size < smallest_file) {
+    return Error{ErrorCode::corrupt, fmt::format("{}: is damaged (only {} bytes are left); it is left as it is: put a "
+                                                 "backup in its place",
+                                                 path, size)};
+  }
   const bool written_to = std::filesystem::exists(path + "-wal", ignored);
   auto connection = Connection::open(path, written_to ? Access::read : Access::immutable);
   if (!connection) return connection.error();

@@ -103,8 +103,10 @@ TEST_F(SchemaTest, ADamagedFileIsRefused) {
   const auto write_bytes = [&](const std::string& content) {
     std::ofstream(path(), std::ios::binary | std::ios::trunc) << content;
   };
-  write_bytes(good.substr(0, good.size() / 2));
-  expect_refused(ErrorCode::corrupt, "is damaged");
+  for (const std::size_t left : {good.size() / 2, std::size_t{100}, std::size_t{1}}) {
+    write_bytes(good.substr(0, left));
+    expect_refused(ErrorCode::corrupt, "is damaged");
+  }
   // The table of the runs is overwritten: its page begins anew after the schema's.
   std::string torn = good;
   for (std::size_t at = 4096; at < torn.size(); ++at) torn[at] = static_cast<char>(at * 31);

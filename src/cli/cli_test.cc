@@ -1,0 +1,194 @@
+// Verbs against the files of a workspace, without a server.
+#include "cli/cli.h"
+
+#include <boost/json.hpp>
+
+#include "cli/test_support.h"
+
+namespace eider::cli {
+namespace {
+
+namespace json = boost::json;
+
+TEST(WithoutServer, InitMakesAWorkspaceThatIsGoodAndNeverOverwrites) {
+  const TempFolder folder;
+  Program program(folder.path());
+  EXPECT_EQ(program.run({"init", "mine"}).code, 0);
+  EXPECT_EQ(program.run({"-w", "mine", "validate"}).code, 0);
+  const Outcome again = program.run({"init", "mine"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_NE(again.error.find("exists already"), std::string::npos);
+}
+
+TEST(WithoutServer, TheWorkspaceIsTheNearestFolderUpwards) {
+  const TempWorkspace workspace;
+  workspace.write("sql/deep/x.sql", "");
+  Program below(workspace.path() + "/sql/deep");
+  EXPECT_EQ(below.run({"status"}).code, 0);
+  const TempFolder elsewhere;
+  Program outside(elsewhere.path());
+  const Outcome lost = outside.run({"status"});
+  EXPECT_EQ(lost.code, 2);
+  EXPECT_NE(lost.error.find("eider.yaml"), std::string::npos);
+  outside.environment["EIDER_WORKSPACE"] = workspace.path();
+  EXPECT_EQ(outside.run({"status"}).code, 0);
+  EXPECT_EQ(outside.run({"-w", elsewhere.path(), "status"}).code, 2) << "the option wins";
+}
+
+TEST(WithoutServer, ValidateShowsTheLineAndACaret) {
+  const TempWorkspace workspace;
+  Program program(workspace.path());
+  const Outcome good = program.run({"validate"});
+  EXPECT_EQ(good.code, 0);
+  EXPECT_EQ(good.out, "1 pipeline and 1 schedule are good\n");
+  workspace.write("pipelines/bad.yaml", "pipeline: bad\nstepps: []\n");
+  const Outcome bad = program.run({"validate"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.out.find("pipelines/bad.yaml:2:1: error: "), std::string::npos) << bad.out;
+  EXPECT_NE(bad.out.find("\n 2 | stepps: []\n   | ^\n"), std::string::npos) << bad.out;
+  EXPECT_NE(bad.out.find("1 pipeline and 1 schedule are good; 1 file not loaded"), std::string::npos) << bad.out;
+  const json::value shape = json::parse(program.run({"validate", "--json"}).out);
+  EXPECT_EQ(shape.at("ok"), false);
+  EXPECT_EQ(shape.at("diagnostics").as_array().back().at("line"), 2);
+}
+
+TEST(WithoutServer, ABrokenSettingsFileRefusesTheWhole) {
+  const TempWorkspace workspace;
+  workspace.write("eider.yaml", "workers: { max: many }\n");
+  const Outcome bad = Program(workspace.path()).run({"validate", "--color", "always"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.out.find("nothing of this workspace can be used"), std::string::npos);
+  EXPECT_NE(bad.out.find("\033[31merror\033[0m"), std::string::npos) << bad.out;
+}
+
+TEST(WithoutServer, ReadingVerbsReadTheFilesAndAnEmptyStore) {
+  const TempWorkspace workspace;
+  Program program(workspace.path());
+  EXPECT_EQ(program.run({"runs", "list", "--json"}).out, "{\"items\":[],\"next\":null}\n");
+  EXPECT_EQ(program.run({"occurrences", "--json"}).out, "{\"items\":[],\"next\":null}\n");
+  const json::value status = json::parse(program.run({"status", "--json"}).out);
+  EXPECT_EQ(status.at("health"), "stopped");
+  EXPECT_EQ(status.at("schedules"), 1);
+  const Outcome schedules = program.run({"schedule", "list"});
+  EXPECT_NE(schedules.out.find("daily/nightly"), std::string::npos);
+  EXPECT_NE(program.run({"pools"}).out.find("heavy"), std::string::npos);
+}
+
+TEST(WithoutServer, WhatChangesSomethingNeedsAServer) {
+  const TempWorkspace workspace;
+  Program program(workspace.path());
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"stop"}, {"reload"}, {"schedule", "pause", "daily/nightly"}, {"cancel", "0192"}, {"run", "daily", "--detach"}}) {
+    const Outcome outcome = program.run(words);
+    EXPECT_EQ(outcome.code, 3) << words.front();
+    EXPECT_NE(outcome.error.find("eider serve"), std::string::npos) << outcome.error;
+  }
+}
+
+TEST(WithoutServer, WrongRequestsAreExplained) {
+  const TempWorkspace workspace;
+  Program program(workspace.path());
+  const Outcome state = program.run({"runs", "list", "--state", "faild"});
+  EXPECT_EQ(state.code, 2);
+  EXPECT_NE(state.error.find("`failed`"), std::string::npos) << state.error;
+  EXPECT_EQ(program.run({"runs", "show", "0192"}).code, 2);
+  EXPECT_EQ(program.run({"logs", "../../etc/passwd"}).code, 2);
+  const Outcome schedule = program.run({"schedule", "describe", "daily/nigthly"});
+  EXPECT_EQ(schedule.code, 2);
+  EXPECT_NE(schedule.error.find("daily/nightly"), std::string::npos);
+  EXPECT_NE(program.run({"schedule", "describe", "daily"}).error.find("expected pipeline/id"), std::string::npos);
+}
+
+TEST(WithoutServer, PreviewOfACronExpressionNeedsNoWorkspace) {
+  const TempFolder folder;
+  Program program(folder.path());
+  const Outcome shown = program.run({"schedule", "preview", "--cron", "30 2 * * *", "--timezone", "Europe/Brussels",
+                                     "--from", "2026-03-28T12:00:00Z", "--count", "2", "--json"});
+  ASSERT_EQ(shown.code, 0) << shown.error;
+  const json::value body = json::parse(shown.out);
+  EXPECT_EQ(body.at("items").at(0).at("scheduled_for"), "2026-03-29T01:00:00Z");
+  EXPECT_EQ(body.at("items").at(0).at("shifted"), true);
+  EXPECT_EQ(body.at("items").as_array().size(), 2u);
+  EXPECT_EQ(body.at("next"), nullptr);
+  EXPECT_EQ(program.run({"schedule", "preview", "--cron", "61 2 * * *"}).code, 2);
+  EXPECT_EQ(program.run({"schedule", "preview", "--cron", "* * * * *", "--timezone", "Nowhere"}).code, 2);
+  EXPECT_EQ(program.run({"schedule", "preview", "--cron", "* * * * *", "--count", "0"}).code, 2);
+  EXPECT_EQ(program.run({"schedule", "preview", "--cron", "* * * * *", "--from", "yesterday"}).code, 2);
+  const Outcome until = program.run(
+      {"schedule", "preview", "--cron", "* * * * *", "--from", "2026-03-28T12:00:00Z", "--to", "2026-03-28T12:20:00Z", "--json"});
+  EXPECT_EQ(json::parse(until.out).at("items").as_array().size(), 20u) << "with --to the default count does not cut";
+}
+
+TEST(WithoutServer, RunIsDoneInThisProcess) {
+  const TempWorkspace workspace;
+  Program program(workspace.path());
+  std::optional<RunAloneRequest> asked;
+  const std::string over =
+      R"({"id":"01890a5d-ac96-774b-bcce-b302099a8057","pipeline":"daily","state":"failed","attempt":1,)"
+      R"("started_at":"2026-03-29T00:59:58Z","finished_at":"2026-03-29T01:00:00Z","error":"line 1\nline 2"})";
+  program.alone = [&](const RunAloneRequest& request) {
+    asked = request;
+    request.on_progress(over);
+    return exit_failed;
+  };
+  const Outcome outcome = program.run({"run", "daily", "--params", "{\"a\":1}", "-p", "b=x", "-p", "n:=2", "--partition", "p"});
+  EXPECT_EQ(outcome.code, 1);
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_EQ(json::parse(asked->params), json::parse(R"({"a":1,"b":"x","n":2})"));
+  EXPECT_EQ(asked->partition, "p");
+  EXPECT_EQ(asked->workspace, workspace.path());
+  EXPECT_NE(outcome.error.find("daily failed in 2.0 s"), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("line 1\nline 2\n"), std::string::npos);
+  EXPECT_EQ(program.run({"run", "daily", "--json"}).out, over + "\n");
+}
+
+TEST(WithoutServer, RunKnowsItsPipelines) {
+  const TempWorkspace workspace;
+  workspace.write("pipelines/bad.yaml", "pipeline: bad\nstepps: []\n");
+  Program program(workspace.path());
+  program.alone = [](const RunAloneRequest&) { return ADD_FAILURE() << "nothing to run", exit_failed; };
+  const Outcome mistyped = program.run({"run", "dialy"});
+  EXPECT_EQ(mistyped.code, 2);
+  EXPECT_NE(mistyped.error.find("did you mean `daily`?"), std::string::npos) << mistyped.error;
+  const Outcome broken = program.run({"run", "bad"});
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_NE(broken.error.find("pipelines/bad.yaml:2:1"), std::string::npos) << broken.error;
+  EXPECT_EQ(program.run({"run", "daily", "--params", "[1]"}).code, 2);
+  EXPECT_EQ(program.run({"run", "daily", "--params", "{\"a\":1,\"a\":2}"}).code, 2) << "a key twice";
+  EXPECT_EQ(program.run({"run", "daily", "-p", "nothing"}).code, 2);
+  EXPECT_EQ(program.run({"run", "daily", "-p", "n:=x"}).code, 2);
+}
+
+TEST(WithoutServer, TheOtherVerbs) {
+  const TempWorkspace workspace;
+  Program program(workspace.path());
+  EXPECT_EQ(program.run({"version"}).out, "eider 1.2.3\n");
+  EXPECT_EQ(program.run({"version", "--json"}).out, "{\"version\":\"1.2.3\"}\n");
+  EXPECT_NE(json::parse(program.run({"schema"}).out), json::parse(program.run({"schema", "workspace"}).out));
+  EXPECT_EQ(program.run({"worker"}).code, 77);
+  EXPECT_EQ(program.run({"serve", "--json", "--test-clock", "2026-03-29T01:00:00Z"}).code, 0);
+  ASSERT_TRUE(program.served.has_value());
+  EXPECT_EQ(program.served->workspace, workspace.path());
+  EXPECT_TRUE(program.served->json);
+  EXPECT_EQ(program.served->test_clock, at("2026-03-29T01:00:00Z"));
+  EXPECT_EQ(program.run({"serve", "--test-clock", "soon"}).code, 2);
+  EXPECT_NE(program.run({"completion", "bash"}).out.find("__complete bash"), std::string::npos);
+  EXPECT_EQ(program.run({"nonsense"}).code, 2);
+}
+
+TEST(WithoutServer, CompletionKnowsTheNamesOfTheWorkspace) {
+  const TempWorkspace workspace;
+  Program program(workspace.path());
+  EXPECT_EQ(program.run({"__complete", "bash", "run", ""}).out, "daily\n");
+  EXPECT_EQ(program.run({"__complete", "zsh", "schedule", "pause", "da"}).out, "daily/nightly\n");
+  EXPECT_EQ(program.run({"__complete", "bash", "runs", "list", "--pipeline", "=", "d"}).out, "daily\n");
+  EXPECT_EQ(program.run({"__complete", "fish", "runs", "list", "--pipeline=d"}).out, "--pipeline=daily\n");
+  EXPECT_EQ(program.run({"__complete", "zsh", "sta"}).out, "status\n");
+  const TempFolder nowhere;
+  const Outcome lost = Program(nowhere.path()).run({"__complete", "bash", "run", ""});
+  EXPECT_EQ(lost.code, 0);
+  EXPECT_EQ(lost.out + lost.error, "") << "a completion never complains";
+}
+
+}  // namespace
+}  // namespace eider::cli

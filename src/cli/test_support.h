@@ -1,0 +1,142 @@
+// What the tests of this module share: the whole program in this process, with everything around it given.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "api/server.h"
+#include "base/check.h"
+#include "base/fd.h"
+#include "cli/session.h"
+#include "wire/layout.h"
+
+namespace eider::cli {
+
+inline Instant at(const char* text) { return *parse_rfc3339(text); }
+
+/// A folder of the test's own.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "eider-cli-XXXXXX").string();
+    EIDER_CHECK(::mkdtemp(name.data()) != nullptr, "no temporary folder");
+    path_ = std::filesystem::canonical(name).string();
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  const std::string& path() const { return path_; }
+  void write(const std::string& file, const std::string& content) const {
+    const auto whole = std::filesystem::path(path_) / file;
+    std::filesystem::create_directories(whole.parent_path());
+    std::ofstream(whole) << content;
+  }
+
+ private:
+  std::string path_;
+};
+
+/// A workspace with one pipeline, `daily`, which has the schedule `daily/nightly`.
+class TempWorkspace : public TempFolder {
+ public:
+  TempWorkspace() {
+    write("eider.yaml", "pools: { heavy: { slots: 2 } }\n");
+    write("pipelines/daily.yaml",
+          "pipeline: daily\nschedules:\n  - id: nightly\n    cron: \"30 2 * * *\"\n    timezone: Europe/Brussels\n"
+          "steps:\n  - id: say\n    run: [echo, hello]\n");
+  }
+};
+
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string error;
+};
+
+/// Runs lines as a shell would, with a clock that stands at 2026-03-29T01:00:00Z.
+class Program {
+ public:
+  explicit Program(std::string folder) : folder_(std::move(folder)) {
+    hooks_.version = "1.2.3";
+    hooks_.serve = [this](const ServeRequest& request) { return served = request, 0; };
+    hooks_.run_alone = [this](const RunAloneRequest& request) { return alone ? alone(request) : exit_failed; };
+    hooks_.worker = [] { return 77; };
+  }
+
+  Outcome run(std::vector<std::string> arguments) {
+    Outcome outcome;
+    Stream::Kind kind{terminal, false, terminal ? columns : 0};
+    const auto into = [this](std::string& text, std::size_t limit) {
+      return [this, &text, limit](std::string_view bytes) {
+        if (text.size() >= limit) return false;
+        if (on_output) on_output(bytes);
+        return text += bytes, true;
+      };
+    };
+    Screen screen{Stream(into(outcome.out, out_limit_bytes), kind), Stream(into(outcome.error, std::string::npos), kind)};
+    Surroundings around{screen, clock, folder_, [this](const char* name) {
+                          const auto found = environment.find(name);
+                          return found == environment.end() ? std::string() : found->second;
+                        }};
+    outcome.code = run_in(around, arguments, hooks_);
+    return outcome;
+  }
+
+  FakeClock clock{at("2026-03-29T01:00:00Z")};
+  std::map<std::string, std::string> environment;
+  bool terminal = false;
+  std::size_t columns = 80;
+  std::size_t out_limit_bytes = std::string::npos;  ///< the reader of standard output goes away after that
+  std::function<void(std::string_view)> on_output;
+  std::function<int(const RunAloneRequest&)> alone;
+  std::optional<ServeRequest> served;
+
+ private:
+  std::string folder_;
+  Hooks hooks_;
+};
+
+/// A server on the workspace's socket that answers as the test says, and remembers what it was asked.
+class ScriptedServer {
+ public:
+  using Answer = std::function<api::Response(const api::Request&)>;
+  ScriptedServer(const TempFolder& workspace, Answer answer) : server_(api::ServerLimits{}) {
+    const wire::Layout layout{workspace.path()};
+    std::filesystem::create_directories(layout.state_folder());
+    const auto listening = server_.listen(layout.api_socket());
+    EIDER_CHECK(listening.ok(), "the scripted server does not listen");
+    server_.start([this, answer = std::move(answer)](api::Request request, const api::Respond& respond) {
+      {
+        const std::lock_guard hold(mutex_);
+        asked_.push_back(request);
+      }
+      respond(answer(request));
+    });
+  }
+  std::vector<api::Request> asked() {
+    const std::lock_guard hold(mutex_);
+    return asked_;
+  }
+
+ private:
+  api::Server server_;
+  std::mutex mutex_;
+  std::vector<api::Request> asked_;
+};
+
+inline api::Response answer_of(int status, std::string body) {
+  api::Response response;
+  response.status = status;
+  response.body = std::move(body);
+  return response;
+}
+
+}  // namespace eider::cli
