@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "cli/test_support.h"
+#include "store/store.h"
 
 namespace eider::cli {
 namespace {
@@ -72,6 +73,71 @@ TEST(WithoutServer, ReadingVerbsReadTheFilesAndAnEmptyStore) {
   const Outcome schedules = program.run({"schedule", "list"});
   EXPECT_NE(schedules.out.find("daily/nightly"), std::string::npos);
   EXPECT_NE(program.run({"pools"}).out.find("heavy"), std::string::npos);
+}
+
+/// A store as a server that is gone left it: two runs, the first claimed, with a log.
+void leave_two_runs(const TempFolder& workspace) {
+  const wire::Layout layout{workspace.path()};
+  std::filesystem::create_directories(layout.state_folder());
+  auto store = store::open_sqlite_store({layout.state_db(), true});
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  model::ChangeSet changes;
+  for (const char* id : {"01890a5d-ac96-774b-bcce-b302099a8057", "01890a5d-ac96-774b-bcce-b302099a8058"}) {
+    model::Run run;
+    run.id = id;
+    run.pipeline = "daily";
+    run.created_at = run.not_before = at("2026-03-29T00:58:00Z");
+    changes.emplace_back(model::RunQueued{run});
+  }
+  changes.emplace_back(model::RunClaimed{"01890a5d-ac96-774b-bcce-b302099a8057", 1, at("2026-03-29T00:59:00Z"), "", {}});
+  ASSERT_TRUE((*store)->begin().ok());
+  const auto applied = (*store)->apply(changes);
+  ASSERT_TRUE(applied.ok() && *applied);
+  ASSERT_TRUE((*store)->commit().ok());
+  const std::string log = layout.run_folder("01890a5d-ac96-774b-bcce-b302099a8057");
+  workspace.write(std::filesystem::relative(wire::Layout::attempt_log(log, 1), workspace.path()).string(),
+                  R"({"at":"2026-03-29T00:59:58Z","step":"say","stream":"stdout","text":"hello"})"
+                  "\n");
+}
+
+TEST(WithoutServer, ReadingVerbsReadTheStore) {
+  const TempWorkspace workspace;
+  leave_two_runs(workspace);
+  Program program(workspace.path());
+  const Outcome list = program.run({"runs", "list", "--state", "running"});
+  EXPECT_EQ(list.out,
+            "RUN                                   PIPELINE  STATE    CAUSE   CREATED    TOOK       WHY\n"
+            "01890a5d-ac96-774b-bcce-b302099a8057  daily     running  manual  2 min ago  1 min 0 s\n");
+  program.terminal = true;
+  program.environment["NO_COLOR"] = "1";
+  const std::string both = program.run({"runs", "list"}).out;
+  EXPECT_NE(both.find("\n01890a5d-ac96-774b-bcce-b302099a8058  daily"), std::string::npos) << "no shorter form is unique: " << both;
+  program.terminal = false;
+  const Outcome ambiguous = program.run({"runs", "show", "01890a5d"});
+  EXPECT_EQ(ambiguous.code, 2);
+  EXPECT_NE(ambiguous.error.find("b302099a8057"), std::string::npos);
+  EXPECT_NE(ambiguous.error.find("b302099a8058"), std::string::npos);
+  EXPECT_NE(program.run({"runs", "show", "01890a5d-ac96-774b-bcce-b302099a8058"}).out.find("state     queued"), std::string::npos);
+  EXPECT_EQ(program.run({"logs", "01890a5d-ac96-774b-bcce-b302099a8057"}).out, "00:59:58 say | hello\n");
+  EXPECT_EQ(program.run({"__complete", "fish", "logs", "01890a5d-ac96-774b-bcce-b302099a8057"}).out,
+            "01890a5d-ac96-774b-bcce-b302099a8057\n");
+}
+
+TEST(WithoutServer, TheEndOfALiveRunIsNotWaitedFor) {
+  const TempWorkspace workspace;
+  leave_two_runs(workspace);
+  const Outcome outcome = Program(workspace.path()).run({"logs", "-f", "01890a5d-ac96-774b-bcce-b302099a8057"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_EQ(outcome.out, "00:59:58 say | hello\n");
+  EXPECT_NE(outcome.error.find("the log so far"), std::string::npos);
+}
+
+TEST(WithoutServer, ADamagedStoreIsSaid) {
+  const TempWorkspace workspace;
+  workspace.write(".eider/state.db", std::string(8192, 'x'));
+  const Outcome outcome = Program(workspace.path()).run({"runs", "list"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.error.find("state.db"), std::string::npos) << outcome.error;
 }
 
 TEST(WithoutServer, WhatChangesSomethingNeedsAServer) {

@@ -44,7 +44,7 @@ def is_idle(server):
 
 def settle(server):
     """Every run has ended. (A disk that stalls holds many runs at once, so the limit is a long one.)"""
-    wait_for(lambda: is_idle(server), "all runs end", limit_s=3 * LIMIT_S)
+    wait_for(lambda: is_idle(server), "all runs end", limit_s=2 * LIMIT_S)
 
 
 def tick(server, duration, times=1):

@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("EIDER_PROGRAM", ROOT / "build" / "eider")).resolve()
 # Sanitizer builds are several times slower; a limit is a bound on a hang, never a measurement.
 SLOWER = 5 if "san" in str(PROGRAM) else 1
-LIMIT_S = 30 * SLOWER
+LIMIT_S = 60 * SLOWER
 TERMINAL = ("succeeded", "failed", "cancelled")
 
 
@@ -208,10 +208,10 @@ class Workspace:
     def serve(self, *options, env=None):
         return self.start(*options, env=env).ready()
 
-    def cli(self, *arguments, expect=None, **more):
+    def cli(self, *arguments, expect=None, limit_s=LIMIT_S * 4, **more):
         """Runs a command on the workspace; `expect` is its exit code."""
         done = subprocess.run([str(PROGRAM), "-w", str(self.root), *arguments], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=LIMIT_S * 4, **more)
+                              capture_output=True, text=True, timeout=limit_s, **more)
         if expect is not None:
             assert done.returncode == expect, f"eider {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done

@@ -1,0 +1,128 @@
+"""The example on real data. The expected values were computed apart from Eider and DuckDB: in plain Python, row by row,
+from the same Parquet file."""
+
+import csv
+import os
+import re
+import shutil
+
+import pytest
+
+from clockwork import at
+from eider import ROOT, SLOWER, Workspace, process_exists, wait_for
+
+EXAMPLE = ROOT / "examples" / "flights"
+# A query on a busy machine takes as long as the others let it.
+LONG_S = 600 * SLOWER
+MONTHS = {1: 508_201, 2: 458_142, 3: 511_471, 4: 500_996, 5: 518_801, 6: 502_184, 7: 6}
+FLIGHTS = 2_999_801
+# airport, flights, more than 15 minutes late
+WORST = [("JFK", 31_269, 9_233), ("BOS", 65_481, 16_387), ("SEA", 50_227, 12_433), ("ORD", 166_318, 41_076),
+         ("PHL", 59_363, 14_538), ("PHX", 93_019, 22_423), ("DEN", 66_919, 15_955), ("LGA", 58_350, 13_614),
+         ("ATL", 124_708, 28_624), ("MIA", 40_115, 9_126)]
+CHECK = """
+pipeline: check
+database: { file: warehouse.duckdb, mode: read }
+steps:
+  - id: look
+    sql: |
+      SELECT unnest([
+        'rows ' || (SELECT count(*) FROM airport_days),
+        'flights ' || (SELECT sum(flights) FROM airport_days),
+        'airports ' || (SELECT count(DISTINCT airport) FROM airport_days) || ' of ' || (SELECT count(*) FROM airports),
+        'ORD ' || (SELECT flights || ' ' || mean_delay_min || ' ' || late_flights FROM airport_days
+                   WHERE airport = 'ORD' AND flown_on = DATE '2001-01-02')]) AS fact
+      UNION ALL
+      SELECT 'month ' || month || ': ' || count(*)
+      FROM read_parquet('out/flights/*/*.parquet', hive_partitioning = true) GROUP BY month;
+"""
+
+
+@pytest.fixture(scope="module")
+def flights(tmp_path_factory):
+    """A copy of the example, its data by a link inside the copy, with `ingest` and `daily` run once without a server."""
+    for name in ("flights-3m.parquet", "airports.csv"):
+        assert (EXAMPLE / "data" / name).exists(), "the data of the example is missing: ./run test fetches it"
+    made = Workspace(tmp_path_factory.mktemp("flights") / "w")
+    shutil.rmtree(made.root / "pipelines")
+    for name in ("pipelines", "sql", "scripts"):
+        shutil.copytree(EXAMPLE / name, made.root / name)
+    shutil.copy(EXAMPLE / "eider.yaml", made.root)
+    (made.root / "data").symlink_to(EXAMPLE / "data")
+    try:
+        made.cli("validate", expect=0)
+        made.cli("run", "ingest", expect=0, limit_s=LONG_S)
+        made.cli("run", "daily", expect=0, limit_s=LONG_S)
+        yield made
+    finally:
+        made.close()
+
+
+def test_the_data_is_clean_and_whole(flights):
+    """Rows by month, by day and airport, and of one airport's day, as counted without DuckDB."""
+    (flights.root / "pipelines" / "check.yaml").write_text(CHECK)
+    shown = flights.cli("run", "check", expect=0, limit_s=LONG_S).stdout
+    (flights.root / "pipelines" / "check.yaml").unlink()
+    for fact in ("rows 39952", f"flights {FLIGHTS}", "airports 229 of 3376", "ORD 937 11.28 317"):
+        assert fact in shown, shown
+    assert sum(MONTHS.values()) == FLIGHTS
+    assert sorted(os.listdir(flights.root / "out" / "flights")) == [f"month={month}" for month in MONTHS]
+    run = flights.json("runs", "list", "--pipeline", "ingest")["items"][0]
+    log = flights.cli("logs", run["id"], expect=0).stdout
+    assert f"COPY {FLIGHTS} rows" in log
+    for month, count in MONTHS.items():
+        assert f"month {month}: {count}\n" in shown, shown
+
+
+def test_the_report_names_the_worst_airports(flights):
+    """The extract and the report of the last step, name by name and number by number."""
+    with open(flights.root / "out" / "worst_airports.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["airport"], int(row["flights"])) for row in rows] == [(name, count) for name, count, _ in WORST]
+    for row, (_, count, late) in zip(rows, WORST):
+        assert abs(float(row["late_percent"]) - 100 * late / count) <= 0.051
+    report = (flights.root / "out" / "delays.md").read_text()
+    assert "| JFK John F Kennedy Intl | New York, NY | 31269 | 29.5 % |" in report
+    assert len(re.findall(r"^\| [A-Z]{3} ", report, re.MULTILINE)) == 10
+    run = flights.json("runs", "list", "--pipeline", "daily")["items"][0]
+    assert f"Made by run {run['id']}, attempt 1." in report
+    shown = flights.json("runs", "show", run["id"])
+    assert [step["step"] for step in shown["steps"]] == ["airports", "metrics", "extract", "report"]
+    assert shown["steps"][3]["facts"] == {"rows": 10, "worst": "JFK"}
+    assert sorted(os.listdir(flights.root / "out")) == ["delays.md", "flights", "worst_airports.csv"]
+
+
+def test_the_fast_one_fires_beside_the_slow_one_and_runs_outlive_the_server(flights):
+    """The point of it all, on the real clock: `now` fires on time while `history` uses every processor; a killed server
+    leaves `history` alone, and the next one takes it over and records its end."""
+    server = flights.serve()
+    history = next((run["id"] for run in server.runs("history") if run["state"] in ("queued", "running")), None) \
+        or server.start("history")
+    server.wait_running(history)
+    started = server.run(history)["started_at"]
+
+    def fired():
+        """Firings of `now` that were decided while the slow one was running."""
+        assert server.run(history)["state"] == "running", "the slow one is too fast for this machine"
+        return [row for row in server.occurrences("now/every_5s") if row["decision"] == "run" and row["scheduled_for"] > started]
+
+    rows = wait_for(lambda: (lambda found: found if len(found) >= 2 else None)(fired()), "`now` fires twice", limit_s=60)
+    first, second = rows[:2]
+    assert (at(second["scheduled_for"]) - at(first["scheduled_for"])).total_seconds() == 5
+    for row in (first, second):
+        late_s = (at(row["decided_at"]) - at(row["scheduled_for"])).total_seconds()
+        assert 0 <= late_s < 1 * SLOWER, f"decided {late_s} s late"
+    running = {run["id"]: run for run in server.runs() if run["state"] == "running"}
+    workers = {run_id: run["attempts"][-1]["worker_pid"] for run_id, run in running.items()}
+    assert history in workers
+    server.kill()
+    assert process_exists(workers[history]), "its worker does not mind"
+    server = flights.serve()
+    adopted = server.run(history)
+    assert adopted["state"] == "succeeded" or adopted["adopted"], adopted
+    ended = server.wait_end(history, limit_s=LONG_S)
+    assert ended["state"] == "succeeded" and ended["attempt"] == 1 and ended["interruptions"] == 0, ended
+    assert ended["attempts"][0]["worker_pid"] == workers[history], "the same process did all of it"
+    for run_id in running:
+        assert server.wait_end(run_id, limit_s=LONG_S)["state"] == "succeeded"
+        assert server.run(run_id)["interruptions"] == 0
