@@ -30,8 +30,9 @@ void write_workspace(const Folder& folder, bool spread_out) {
 struct Instants {
   std::vector<double> claimed, started;
   int due = 0;
-  int lost = 0;
+  int lost = 0;  ///< not decided, or their run did not succeed
   int doubled = 0;
+  int open = 0;  ///< their run waits or runs still
 };
 
 Result<Instants> collect(const Folder& folder, Instant from, Instant to) {
@@ -46,6 +47,10 @@ Result<Instants> collect(const Folder& folder, Instant from, Instant to) {
     for (const Firing& firing : *found) {
       const Instant due = firing.occurrence.scheduled_for;
       if (firing.occurrence.decision != model::Decision::run || !firing.run) continue;
+      if (!model::is_terminal(firing.run->state)) {
+        ++out.open;
+        continue;
+      }
       if (firing.run->state != model::RunState::succeeded || !firing.attempts.front().started_at) continue;
       out.doubled += (runs[due]++ > 0 ? 1 : 0) + static_cast<int>(firing.attempts.size() - 1);
       if (const auto at = claim_committed(firing, committed)) out.claimed.push_back(ms(*at - due));
@@ -53,7 +58,7 @@ Result<Instants> collect(const Folder& folder, Instant from, Instant to) {
     }
     covered += static_cast<int>(runs.size());
   }
-  out.lost = out.due - covered;
+  out.lost = out.due - covered - out.open;
   return out;
 }
 
@@ -63,20 +68,26 @@ Result<Instants> measure(const Setup& setup, bool spread_out, Micros window) {
   auto server = Server::start(setup, folder);
   if (!server) return server.error();
   const Instant from = std::chrono::ceil<seconds>(now() + milliseconds(700));
-  sleep_until(from + window + milliseconds(500));
-  Result<Instants> out = collect(folder, from, from + window);
-  // What was claimed late may still run.
-  for (int i = 0; i < 20 && out && out->lost > 0; ++i) {
-    sleep_until(now() + milliseconds(500));
-    out = collect(folder, from, from + window);
+  sleep_until(from + window);
+  // A machine that is too slow for a hundred runs a second is behind now: no more are added.
+  for (int i = 0; i < schedules; ++i) {
+    auto paused = (*server)->post(fmt::format("/api/v1/schedules/p{}/s/pause", i), R"({"note":"measured"})");
+    if (!paused) return paused.error();
   }
+  Result<Instants> out = Instants{};
+  const auto all_ended = [&] {
+    out = collect(folder, from, from + window);
+    return !out || out->open == 0;
+  };
+  (void)wait_for(all_ended, std::chrono::minutes(1), milliseconds(500));
   return out;
 }
 
 void add(Report& report, const std::string& how, const Instants& got, const FloorTimes& floor, bool headline) {
-  Figure count = figure("B", how + ": run once", fmt::format("of {}", got.due), got.due - got.lost);
+  Figure count = figure("B", how + ": run once", fmt::format("of {}", got.due), got.due - got.lost - got.open);
   count.target = "0 lost, 0 doubled";
-  count.reached = got.lost == 0 && got.doubled == 0;
+  count.reached = got.lost == 0 && got.doubled == 0 && got.open == 0;
+  if (got.open > 0) count.note = fmt::format("{} wait or run still: this machine cannot run so many", got.open);
   report.add(std::move(count));
   if (got.lost > 0 || got.doubled > 0) {
     report.broken("B", fmt::format("{}: {} of {} instants lost, {} doubled", how, got.lost, got.due, got.doubled));

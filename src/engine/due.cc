@@ -85,7 +85,9 @@ void Loop::decide_expired(Turn& turn) {
     const auto expiry = state_.first_expiry();
     if (!expiry || expiry->first > turn.now()) return;
     const std::string error = "it waited longer than the pipeline's queue_timeout";
-    if (!turn.decide({model::QueuedCancelled{expiry->second, model::reason::expired, error, turn.now()}})) return;
+    if (turn.decide({model::QueuedCancelled{expiry->second, model::reason::expired, error, turn.now()}})) continue;
+    if (!turn.failed()) state_.hold_expiries(turn.now() + limits::hold_after_error);
+    return;
   }
 }
 

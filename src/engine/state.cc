@@ -196,7 +196,8 @@ void State::shift_backoffs(Micros by) {
 
 std::optional<std::pair<Instant, std::string>> State::first_expiry() const {
   if (expiring_.empty()) return std::nullopt;
-  return *expiring_.begin();
+  const auto& [at, id] = *expiring_.begin();
+  return std::pair(std::max(at, expiries_held_until_), id);
 }
 
 std::vector<std::string> State::cursors_after(Instant now) const {

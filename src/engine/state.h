@@ -93,6 +93,8 @@ class State {
   std::optional<Instant> first_backoff() const;
   /// The wall clock was set back by `by`: waits in memory follow it.
   void shift_backoffs(Micros by);
+  /// Expires no run before `at`: the store refused to.
+  void hold_expiries(Instant at) { expiries_held_until_ = at; }
   /// The queued run that is the first to outlive its pipeline's queue_timeout.
   std::optional<std::pair<Instant, std::string>> first_expiry() const;
   /// Schedules whose cursor lies after `now`: the clock was set back below what was decided.
@@ -127,6 +129,7 @@ class State {
   std::map<std::string, model::Attempt> live_;  ///< by run
   std::set<std::pair<Instant, std::string>> backing_off_;
   std::set<std::pair<Instant, std::string>> expiring_;
+  Instant expiries_held_until_{};
   std::unordered_map<std::string, std::string> keys_;  ///< idempotency key -> run
   std::unordered_set<std::string> definitions_;
 };

@@ -69,7 +69,7 @@ def test_stop_drains(workspace):
     server = workspace.serve()
     run_id = server.start("work")
     server.wait_running(run_id)
-    workspace.cli("stop", expect=0)
+    server.post("/api/v1/stop")
     wait_for(lambda: server.get("/api/v1/status")["health"] == "draining", "it drains")
     (workspace.root / "go").touch()
     assert server.process.wait(30) == 0
