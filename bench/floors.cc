@@ -104,6 +104,7 @@ double spawns_per_second(int at_once, double seconds) {
   std::vector<int> counts(static_cast<std::size_t>(at_once));
   {
     std::vector<std::jthread> threads;
+    threads.reserve(counts.size());
     for (int& count : counts) {
       threads.emplace_back([&count, from, seconds] {
         for (; monotonic_ms() - from < seconds * 1000; ++count) waitpid(start_true(), nullptr, 0);

@@ -47,6 +47,7 @@ Result<int> spawn(const std::vector<std::string>& argv, const std::string& out_f
   to(2, err_file);
   posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   std::vector<char*> pointers;
+  pointers.reserve(argv.size() + 1);
   for (const std::string& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   pid_t pid = 0;
@@ -79,17 +80,19 @@ Result<std::string> capture(const std::vector<std::string>& argv, const std::str
 
 std::vector<int> children_of(int pid) {
   std::vector<int> out;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
+  std::error_code failed;
+  for (auto at = std::filesystem::directory_iterator("/proc", failed);
+       !failed && at != std::filesystem::directory_iterator(); at.increment(failed)) {
+    const std::string name = at->path().filename();
     int child = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), child).ec != std::errc()) continue;
-    const auto stat = read_file(entry.path().string() + "/stat", 4096);
+    const auto stat = read_file(at->path().string() + "/stat", 4096);
     if (!stat) continue;
     // pid (name) state ppid …; the name may hold anything.
-    const std::size_t at = stat->rfind(") ");
-    if (at == std::string::npos || at + 4 >= stat->size()) continue;
+    const std::size_t name_end = stat->rfind(") ");
+    if (name_end == std::string::npos || name_end + 4 >= stat->size()) continue;
     int parent = 0;
-    std::from_chars(stat->data() + at + 4, stat->data() + stat->size(), parent);
+    std::from_chars(stat->data() + name_end + 4, stat->data() + stat->size(), parent);
     if (parent == pid) out.push_back(child);
   }
   return out;

@@ -1,6 +1,7 @@
 #include "bench/served.h"
 
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -84,12 +85,25 @@ Result<std::unique_ptr<Server>> Server::start(const Setup& setup, const Folder& 
 }
 
 Server::~Server() {
+  try {
+    stop();
+  } catch (const std::exception& failed) {
+    std::fprintf(stderr, "eider_bench: process %d may run still: %s\n", pid_, failed.what());
+  }
+}
+
+void Server::stop() {
   if (pid_ == 0) return;
   const std::vector<int> workers = children_of(pid_);
   (void)post("/api/v1/stop", R"({"now":true})");
-  if (!reap(pid_, std::chrono::seconds(20))) kill();
+  if (reap(pid_, std::chrono::seconds(20))) {
+    pid_ = 0;
+  } else {
+    kill();
+  }
   for (const int worker : workers) {
-    if (std::filesystem::exists(fmt::format("/proc/{}/exe", worker))) ::kill(worker, SIGKILL);
+    const auto command = read_file(fmt::format("/proc/{}/cmdline", worker), 4096);
+    if (command && command->find("worker") != std::string::npos) ::kill(worker, SIGKILL);
   }
 }
 

@@ -71,6 +71,7 @@ class Server {
 
  private:
   Server(const Folder& folder, int pid);
+  void stop();
   api::Client client_;
   int pid_;
   Instant executed_at_{};

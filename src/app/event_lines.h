@@ -17,6 +17,8 @@ class EventLines {
   /// Writes the lines of one committed set to standard output. A reader that is gone (EPIPE) or slow loses lines, the
   /// server loses nothing: it never waits here.
   void show(const model::ChangeSet& changes);
+  /// A run that was open before this server: its name is known when it ends.
+  void remember(const model::Run& run) { runs_[run.id] = {run.pipeline, {}}; }
   void say(const std::string& event, const std::string& text);
 
  private:

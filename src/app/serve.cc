@@ -87,6 +87,7 @@ int serve(const cli::ServeRequest& request) {
   int stops = 0;
   const Signals watched((*core)->reactor(), signals, [&](int signal) { on_signal(**core, *lines, signal, stops); });
   const engine::State& state = (*core)->loop().state();
+  for (const auto& [id, run] : state.runs()) lines->remember(run);
   lines->say("serving", fmt::format("{}: {} pipelines, {} schedules; process {}", request.workspace,
                                     state.workspace().pipelines.size(), state.schedules().size(), ::getpid()));
   (*core)->run();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "workspace/words.h"
 
@@ -60,7 +60,8 @@ Tree::Tree(const std::string& version) {
   add_hidden();
   app_.footer(
       "Exit codes: 0 done; 1 the run failed; 2 the request or a file is wrong; 3 no server.\n\n"
-      "Examples:\n  eider init mine && cd mine     a new workspace\n  eider serve                    run its schedules\n"
+      "Examples:\n  eider init mine && cd mine     a new workspace\n  eider serve                    run its "
+      "schedules\n"
       "  eider run hello                run one pipeline now, and watch it");
 }
 
@@ -100,8 +101,9 @@ void Tree::add_files() {
       verb(&app_, "validate", "Check every file of the workspace", Verb::validate,
            "  eider validate          exit 2 when a file is wrong; warnings are no error\n  eider validate --json");
   json(validate);
-  CLI::App* schema = verb(&app_, "schema", "Print the JSON Schema of the files, for editors", Verb::schema,
-                          "  eider schema pipeline > pipeline.schema.json\n  eider schema workspace > eider.schema.json");
+  CLI::App* schema =
+      verb(&app_, "schema", "Print the JSON Schema of the files, for editors", Verb::schema,
+           "  eider schema pipeline > pipeline.schema.json\n  eider schema workspace > eider.schema.json");
   target(schema, "OF", "pipeline (default) or workspace", false)->check(CLI::IsMember({"pipeline", "workspace"}));
 }
 
@@ -115,7 +117,8 @@ void Tree::add_server() {
                         "  eider stop                  running runs may finish, up to drain_timeout\n"
                         "  eider stop --now            running runs are interrupted, and queued again\n"
                         "  eider stop --leave-running  runs go on; the next server picks them up");
-  CLI::Option* leave = stop->add_flag("--leave-running", options_.leave_running, "Hand running runs to the next server");
+  CLI::Option* leave =
+      stop->add_flag("--leave-running", options_.leave_running, "Hand running runs to the next server");
   stop->add_flag("--now", options_.now, "Interrupt running runs at once")->excludes(leave);
   CLI::App* status = verb(&app_, "status", "Show the server and what it does", Verb::status,
                           "  eider status\n  eider status --json | jq .health");
@@ -150,9 +153,10 @@ void Tree::add_run() {
 }
 
 void Tree::add_schedules() {
-  CLI::App* schedule = group("schedule", "Show, preview, pause and resume schedules",
-                             "  eider schedule list\n  eider schedule pause flights_daily/nightly --note 'source is down'\n"
-                             "  eider schedule preview --cron '30 2 * * *' --timezone Europe/Brussels");
+  CLI::App* schedule =
+      group("schedule", "Show, preview, pause and resume schedules",
+            "  eider schedule list\n  eider schedule pause flights_daily/nightly --note 'source is down'\n"
+            "  eider schedule preview --cron '30 2 * * *' --timezone Europe/Brussels");
   CLI::App* list = verb(schedule, "list", "List schedules with what comes next", Verb::schedule_list,
                         "  eider schedule list\n  eider schedule list --pipeline flights_daily --json");
   text(list, "--pipeline", options_.pipeline, "PIPELINE", "Only those of this pipeline");
@@ -184,18 +188,18 @@ void Tree::add_schedules() {
                           "  eider schedule resume flights_daily/nightly");
   target(resume, "SCHEDULE", "pipeline/id");
   json(resume);
-  CLI::App* occurrences = verb(&app_, "occurrences", "List what was decided about each due instant, and why",
-                               Verb::occurrences,
-                               "  eider occurrences\n  eider occurrences flights_daily/nightly --limit 10\n"
-                               "  eider occurrences --decision missed");
+  CLI::App* occurrences =
+      verb(&app_, "occurrences", "List what was decided about each due instant, and why", Verb::occurrences,
+           "  eider occurrences\n  eider occurrences flights_daily/nightly --limit 10\n"
+           "  eider occurrences --decision missed");
   target(occurrences, "SCHEDULE", "pipeline/id, or a pipeline for all of its schedules", false);
   text(occurrences, "--decision", options_.decision, "DECISION", "Only run, skipped, missed, coalesced …");
   pages(occurrences);
 }
 
 void Tree::add_runs() {
-  CLI::App* runs = group("runs", "List runs and show one",
-                         "  eider runs list --state failed\n  eider runs show 0192f3c4");
+  CLI::App* runs =
+      group("runs", "List runs and show one", "  eider runs list --state failed\n  eider runs show 0192f3c4");
   CLI::App* list = verb(runs, "list", "List runs, newest first", Verb::runs_list,
                         "  eider runs list\n  eider runs list --pipeline flights_daily --state failed --limit 5\n"
                         "  eider runs list --json | jq -r '.items[].id'");
@@ -273,8 +277,8 @@ struct Place {
   std::size_t arguments = 0;
   const CLI::Option* wants_value = nullptr;  ///< the last word is an option that takes the next one
   std::string workspace;
-  std::string path;         ///< `eider schedule pause`
-  std::string wrong_verb;   ///< a word where a verb should be
+  std::string path;        ///< `eider schedule pause`
+  std::string wrong_verb;  ///< a word where a verb should be
   std::string wrong_option;
 };
 
@@ -329,13 +333,14 @@ std::string explain(const CLI::App& app, const std::vector<std::string>& argumen
   for (const CLI::App* each : verbs_of(*place.verb)) verbs.push_back(each->get_name());
   std::string said;
   if (!place.wrong_verb.empty()) {
-    said = fmt::format("`{} {}` is no verb{}", place.path, shown(place.wrong_verb), did_you_mean(place.wrong_verb, verbs));
+    said =
+        fmt::format("`{} {}` is no verb{}", place.path, shown(place.wrong_verb), did_you_mean(place.wrong_verb, verbs));
   } else if (!place.wrong_option.empty()) {
     said = fmt::format("`{}` has no option `{}`{}", place.path, shown(place.wrong_option),
                        did_you_mean(place.wrong_option, option_names(*place.verb, app)));
   } else if (!verbs.empty()) {
-    said = fmt::format("`{}` needs a verb: {}", place.path,
-                       workspace::join_words({verbs.begin(), verbs.end()}, " or "));
+    said =
+        fmt::format("`{}` needs a verb: {}", place.path, workspace::join_words({verbs.begin(), verbs.end()}, " or "));
   } else if (place.wants_value) {
     said = fmt::format("`{}` needs a value: {}", place.wants_value->get_name(), place.wants_value->get_description());
   } else {

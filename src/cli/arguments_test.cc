@@ -82,10 +82,25 @@ TEST(Arguments, MistypedWordsAreExplained) {
 }
 
 TEST(Arguments, HelpOfEachVerbHasExamples) {
-  for (const Words& words :
-       {Words{"init"}, {"validate"}, {"schema"}, {"run"}, {"serve"}, {"stop"}, {"status"}, {"schedule"},
-        {"schedule", "list"}, {"schedule", "preview"}, {"occurrences"}, {"runs"}, {"runs", "show"}, {"logs"}, {"cancel"},
-        {"pools"}, {"reload"}, {"completion"}, {"version"}}) {
+  for (const Words& words : {Words{"init"},
+                             {"validate"},
+                             {"schema"},
+                             {"run"},
+                             {"serve"},
+                             {"stop"},
+                             {"status"},
+                             {"schedule"},
+                             {"schedule", "list"},
+                             {"schedule", "preview"},
+                             {"occurrences"},
+                             {"runs"},
+                             {"runs", "show"},
+                             {"logs"},
+                             {"cancel"},
+                             {"pools"},
+                             {"reload"},
+                             {"completion"},
+                             {"version"}}) {
     Words asked = words;
     asked.push_back("--help");
     const Parsed parsed = parse_arguments(asked, "1.2.3");

@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "api/service.h"
 #include "cli/fields.h"
@@ -22,12 +22,17 @@ ErrorCode code_of(std::string_view type, int status) {
   if (type == "no-server") return ErrorCode::no_server;
   if (type == "corrupt") return ErrorCode::corrupt;
   switch (status) {
-    case 404: return ErrorCode::not_found;
-    case 409: return ErrorCode::conflict;
-    case 429: return ErrorCode::refused;
+    case 404:
+      return ErrorCode::not_found;
+    case 409:
+      return ErrorCode::conflict;
+    case 429:
+      return ErrorCode::refused;
     case 408:
-    case 503: return ErrorCode::unavailable;
-    default: return status >= 500 ? ErrorCode::io : ErrorCode::invalid;
+    case 503:
+      return ErrorCode::unavailable;
+    default:
+      return status >= 500 ? ErrorCode::io : ErrorCode::invalid;
   }
 }
 

@@ -89,7 +89,8 @@ void leave_two_runs(const TempFolder& workspace) {
     run.created_at = run.not_before = at("2026-03-29T00:58:00Z");
     changes.emplace_back(model::RunQueued{run});
   }
-  changes.emplace_back(model::RunClaimed{"01890a5d-ac96-774b-bcce-b302099a8057", 1, at("2026-03-29T00:59:00Z"), "", {}});
+  changes.emplace_back(
+      model::RunClaimed{"01890a5d-ac96-774b-bcce-b302099a8057", 1, at("2026-03-29T00:59:00Z"), "", {}});
   ASSERT_TRUE((*store)->begin().ok());
   const auto applied = (*store)->apply(changes);
   ASSERT_TRUE(applied.ok() && *applied);
@@ -111,13 +112,15 @@ TEST(WithoutServer, ReadingVerbsReadTheStore) {
   program.terminal = true;
   program.environment["NO_COLOR"] = "1";
   const std::string both = program.run({"runs", "list"}).out;
-  EXPECT_NE(both.find("\n01890a5d-ac96-774b-bcce-b302099a8058  daily"), std::string::npos) << "no shorter form is unique: " << both;
+  EXPECT_NE(both.find("\n01890a5d-ac96-774b-bcce-b302099a8058  daily"), std::string::npos)
+      << "no shorter form is unique: " << both;
   program.terminal = false;
   const Outcome ambiguous = program.run({"runs", "show", "01890a5d"});
   EXPECT_EQ(ambiguous.code, 2);
   EXPECT_NE(ambiguous.error.find("b302099a8057"), std::string::npos);
   EXPECT_NE(ambiguous.error.find("b302099a8058"), std::string::npos);
-  EXPECT_NE(program.run({"runs", "show", "01890a5d-ac96-774b-bcce-b302099a8058"}).out.find("state     queued"), std::string::npos);
+  EXPECT_NE(program.run({"runs", "show", "01890a5d-ac96-774b-bcce-b302099a8058"}).out.find("state     queued"),
+            std::string::npos);
   EXPECT_EQ(program.run({"logs", "01890a5d-ac96-774b-bcce-b302099a8057"}).out, "00:59:58 say | hello\n");
   EXPECT_EQ(program.run({"__complete", "fish", "logs", "01890a5d-ac96-774b-bcce-b302099a8057"}).out,
             "01890a5d-ac96-774b-bcce-b302099a8057\n");
@@ -143,8 +146,12 @@ TEST(WithoutServer, ADamagedStoreIsSaid) {
 TEST(WithoutServer, WhatChangesSomethingNeedsAServer) {
   const TempWorkspace workspace;
   Program program(workspace.path());
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"stop"}, {"reload"}, {"schedule", "pause", "daily/nightly"}, {"cancel", "0192"}, {"run", "daily", "--detach"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"stop"},
+                                             {"reload"},
+                                             {"schedule", "pause", "daily/nightly"},
+                                             {"cancel", "0192"},
+                                             {"run", "daily", "--detach"}}) {
     const Outcome outcome = program.run(words);
     EXPECT_EQ(outcome.code, 3) << words.front();
     EXPECT_NE(outcome.error.find("eider serve"), std::string::npos) << outcome.error;
@@ -180,8 +187,8 @@ TEST(WithoutServer, PreviewOfACronExpressionNeedsNoWorkspace) {
   EXPECT_EQ(program.run({"schedule", "preview", "--cron", "* * * * *", "--timezone", "Nowhere"}).code, 2);
   EXPECT_EQ(program.run({"schedule", "preview", "--cron", "* * * * *", "--count", "0"}).code, 2);
   EXPECT_EQ(program.run({"schedule", "preview", "--cron", "* * * * *", "--from", "yesterday"}).code, 2);
-  const Outcome until = program.run(
-      {"schedule", "preview", "--cron", "* * * * *", "--from", "2026-03-28T12:00:00Z", "--to", "2026-03-28T12:20:00Z", "--json"});
+  const Outcome until = program.run({"schedule", "preview", "--cron", "* * * * *", "--from", "2026-03-28T12:00:00Z",
+                                     "--to", "2026-03-28T12:20:00Z", "--json"});
   EXPECT_EQ(json::parse(until.out).at("items").as_array().size(), 20u) << "with --to the default count does not cut";
 }
 
@@ -197,7 +204,8 @@ TEST(WithoutServer, RunIsDoneInThisProcess) {
     request.on_progress(over);
     return exit_failed;
   };
-  const Outcome outcome = program.run({"run", "daily", "--params", "{\"a\":1}", "-p", "b=x", "-p", "n:=2", "--partition", "p"});
+  const Outcome outcome =
+      program.run({"run", "daily", "--params", "{\"a\":1}", "-p", "b=x", "-p", "n:=2", "--partition", "p"});
   EXPECT_EQ(outcome.code, 1);
   ASSERT_TRUE(asked.has_value());
   EXPECT_EQ(json::parse(asked->params), json::parse(R"({"a":1,"b":"x","n":2})"));

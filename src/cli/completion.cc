@@ -37,7 +37,8 @@ else
 fi
 )";
 
-constexpr const char* kFish = R"(# eider completion for fish: eider completion fish > ~/.config/fish/completions/eider.fish
+constexpr const char* kFish =
+    R"(# eider completion for fish: eider completion fish > ~/.config/fish/completions/eider.fish
 function __eider_complete
     set -l words (commandline -opc) (commandline -ct)
     $words[1] __complete fish $words[2..-1] 2>/dev/null

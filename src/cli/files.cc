@@ -1,8 +1,8 @@
 // Verbs on the workspace's files alone.
 #include <filesystem>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "cli/session.h"
 #include "cli/text.h"
@@ -74,7 +74,8 @@ int init(Session& session) {
     session.out().line("made " + safe((std::filesystem::path(asked) / file).lexically_normal().string()));
   }
   const std::string there = asked == "." ? "" : fmt::format("cd {} && ", safe(asked));
-  session.note(fmt::format("next: `{}eider serve` runs its schedules, `eider run hello` runs its pipeline once", there));
+  session.note(
+      fmt::format("next: `{}eider serve` runs its schedules, `eider run hello` runs its pipeline once", there));
   return exit_done;
 }
 
@@ -104,18 +105,23 @@ int validate(Session& session) {
   }
   if (counts.errors > 0) sum += fmt::format("; {}", counted(counts.errors, "error"));
   if (counts.warnings > 0) sum += fmt::format("; {}", counted(counts.warnings, "warning"));
-  session.out().line(session.out().paint(!good ? Colour::red : counts.warnings > 0 ? Colour::yellow : Colour::green, sum));
+  session.out().line(session.out().paint(!good                 ? Colour::red
+                                         : counts.warnings > 0 ? Colour::yellow
+                                                               : Colour::green,
+                                         sum));
   return good ? exit_done : exit_wrong;
 }
 
 int schema(Session& session) {
-  const auto of = session.options.target == "workspace" ? workspace::SchemaOf::workspace : workspace::SchemaOf::pipeline;
+  const auto of =
+      session.options.target == "workspace" ? workspace::SchemaOf::workspace : workspace::SchemaOf::pipeline;
   session.out().print(workspace::schema_json(of));
   return exit_done;
 }
 
 int version(Session& session) {
-  if (session.options.json) return session.print_json(json::serialize(json::object{{"version", session.hooks.version}}));
+  if (session.options.json)
+    return session.print_json(json::serialize(json::object{{"version", session.hooks.version}}));
   session.out().line("eider " + session.hooks.version);
   return exit_done;
 }

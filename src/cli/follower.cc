@@ -1,7 +1,7 @@
 #include "cli/follower.h"
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "cli/fields.h"
 #include "cli/text.h"
@@ -94,8 +94,8 @@ void Follower::show_change(const json::value& run) {
   if (session_.error().terminal() && text_of(run, "attempt") == "0") return;
   if (session_.error().terminal() && text_of(run, "state") == "running") return;
   clear();
-  session_.error().line(safe(first ? fmt::format("run {} of {}: {}", text_of(run, "id"), text_of(run, "pipeline"), now)
-                                   : now));
+  session_.error().line(
+      safe(first ? fmt::format("run {} of {}: {}", text_of(run, "id"), text_of(run, "pipeline"), now) : now));
 }
 
 void Follower::show_progress(const json::value& run) {

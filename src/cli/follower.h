@@ -34,10 +34,10 @@ class Follower {
   Session& session_;
   Backend& logs_;
   LogLines lines_;
-  std::int64_t attempt_ = 1;   // whose log is being shown
-  std::int64_t offset_ = 0;    // of what was shown of it
-  std::string said_;           // the newest change that was told
-  bool progress_ = false;      // a progress line is on the screen
+  std::int64_t attempt_ = 1;  // whose log is being shown
+  std::int64_t offset_ = 0;   // of what was shown of it
+  std::string said_;          // the newest change that was told
+  bool progress_ = false;     // a progress line is on the screen
 };
 
 }  // namespace eider::cli

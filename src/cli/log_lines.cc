@@ -45,7 +45,8 @@ void LogLines::line(std::string_view line) {
   const std::string text = safe_lines(text_of(value, "text"));
   const std::string padding(step_width_ - columns_of(step), ' ');
   const std::string clock = at.size() >= 19 ? safe(at.substr(11, 8)) + " " : std::string();
-  out_.line(out_.paint(Colour::grey, clock + step + padding + " |") + (text.empty() ? "" : " ") + out_.paint(colour, text));
+  out_.line(out_.paint(Colour::grey, clock + step + padding + " |") + (text.empty() ? "" : " ") +
+            out_.paint(colour, text));
 }
 
 }  // namespace eider::cli

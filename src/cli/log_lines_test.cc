@@ -12,11 +12,10 @@ struct Capture {
       : stream([this](std::string_view bytes) { return text += bytes, true; }, {terminal, false, 80}) {}
 };
 
-constexpr const char* kLines =
-    R"({"at":"2026-03-29T01:00:05.5Z","step":"build","stream":"stdout","text":"one\tA"})"
-    "\n"
-    R"({"at":"2026-03-29T01:00:06Z","step":"b","stream":"stderr","text":"\u001b[2Jgone\r"})"
-    "\n";
+constexpr const char* kLines = R"({"at":"2026-03-29T01:00:05.5Z","step":"build","stream":"stdout","text":"one\tA"})"
+                               "\n"
+                               R"({"at":"2026-03-29T01:00:06Z","step":"b","stream":"stderr","text":"\u001b[2Jgone\r"})"
+                               "\n";
 
 TEST(LogLines, ShowsTimeStepAndText) {
   Capture to(false);

@@ -31,11 +31,10 @@ int logs(Session& session) {
     if (auto found = backend.fetch(get(path)); !found) return session.fail(found.error());
   }
   const bool follow = options.follow && !backend.offline();
-  auto read = backend.stream(get(path + "/logs",
-                                 {{"attempt", options.attempt},
-                                  {"step", options.step},
-                                  {"follow", follow ? "true" : ""},
-                                  {"raw", options.raw ? "true" : ""}}),
+  auto read = backend.stream(get(path + "/logs", {{"attempt", options.attempt},
+                                                  {"step", options.step},
+                                                  {"follow", follow ? "true" : ""},
+                                                  {"raw", options.raw ? "true" : ""}}),
                              [&](std::string_view bytes) { return lines.take(bytes); });
   lines.finish();
   if (!read) return session.fail(read.error());

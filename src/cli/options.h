@@ -42,17 +42,17 @@ struct Options {
 
   std::string target;  ///< the argument that has no name: a pipeline, a schedule, a run's id, a folder, a shell
 
-  std::string pipeline, state, decision, limit, cursor;                     // lists
-  std::string params, partition, idempotency_key;                           // run
-  std::vector<std::string> pairs;                                           // run -p k=v
-  bool queue = false, detach = false;                                       // run
-  bool leave_running = false, now = false;                                  // stop
-  std::string note;                                                         // schedule pause
-  std::string cron, timezone, from, to, count;                              // schedule preview
-  bool follow = false, raw = false;                                         // logs
-  std::string attempt, step;                                                // logs
-  std::string test_clock;                                                   // serve
-  std::vector<std::string> words;                                           // __complete: the line so far
+  std::string pipeline, state, decision, limit, cursor;  // lists
+  std::string params, partition, idempotency_key;        // run
+  std::vector<std::string> pairs;                        // run -p k=v
+  bool queue = false, detach = false;                    // run
+  bool leave_running = false, now = false;               // stop
+  std::string note;                                      // schedule pause
+  std::string cron, timezone, from, to, count;           // schedule preview
+  bool follow = false, raw = false;                      // logs
+  std::string attempt, step;                             // logs
+  std::string test_clock;                                // serve
+  std::vector<std::string> words;                        // __complete: the line so far
 };
 
 }  // namespace eider::cli

@@ -2,8 +2,8 @@
 #include <poll.h>
 #include <csignal>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "api/json_keys.h"
 #include "cli/fields.h"

@@ -1,6 +1,6 @@
 // Verbs about runs: what there is, one in full, and ending it.
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "cli/fields.h"
 #include "cli/session.h"
@@ -115,7 +115,8 @@ int show_run(Session& session, const json::value& run) {
       state = done ? fmt::format("running {:.0f} %", *done * 100) : "running";
     }
     const Colour colour = colour_of(state.substr(0, state.find(' ')));
-    steps.row({text_of(step, "step"), {state, colour}, span(step, now), text_of(step, "rows"), memory(step), ending(step)});
+    steps.row(
+        {text_of(step, "step"), {state, colour}, span(step, now), text_of(step, "rows"), memory(step), ending(step)});
   }
   Table attempts({"ATTEMPT", "OUTCOME", "STARTED", "TOOK", "WORKER", "MEMORY", "HOW"});
   for (const json::value& attempt : list_of(run, "attempts")) {
@@ -165,9 +166,9 @@ int runs_show(Session& session) {
 }
 
 int cancel(Session& session) {
-  return ask_and_show(
-      session, post("/api/v1/runs/" + api::encode_segment(session.options.target) + "/cancel", json::object{}),
-      Backend::Mode::server_only, show_cancelled);
+  return ask_and_show(session,
+                      post("/api/v1/runs/" + api::encode_segment(session.options.target) + "/cancel", json::object{}),
+                      Backend::Mode::server_only, show_cancelled);
 }
 
 }  // namespace eider::cli

@@ -1,8 +1,8 @@
 // Verbs about schedules and what was decided for them.
 #include <charconv>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "api/shapes.h"
 #include "api/upcoming.h"
@@ -25,13 +25,15 @@ constexpr int kPreviewDefault = 10;
 /// `flights_daily/nightly` as a path of the API.
 Result<std::string> schedule_path(const std::string& key) {
   const auto slash = key.find('/');
-  if (slash == std::string::npos || slash == 0 || slash + 1 == key.size() || key.find('/', slash + 1) != std::string::npos) {
+  if (slash == std::string::npos || slash == 0 || slash + 1 == key.size() ||
+      key.find('/', slash + 1) != std::string::npos) {
     return Error{ErrorCode::invalid,
                  fmt::format("`{}` names no schedule: expected pipeline/id, such as flights_daily/nightly\n"
                              "`eider schedule list` shows them",
                              workspace::shown(key))};
   }
-  return "/api/v1/schedules/" + api::encode_segment(key.substr(0, slash)) + "/" + api::encode_segment(key.substr(slash + 1));
+  return "/api/v1/schedules/" + api::encode_segment(key.substr(0, slash)) + "/" +
+         api::encode_segment(key.substr(slash + 1));
 }
 
 int show_schedules(Session& session, const json::value& body) {
@@ -94,7 +96,8 @@ int show_schedule(Session& session, const json::value& body) {
   facts.add("overlap", text_of(body, "overlap"));
   facts.add("misfire", fmt::format("{}, later than {} is late", text_of(body, "misfire"), text_of(body, "grace")));
   if (text_of(body, "misfire") == "all") {
-    facts.add("catch-up", fmt::format("at most {}, within {}", text_of(body, "max_catchup"), text_of(body, "catchup_window")));
+    facts.add("catch-up",
+              fmt::format("at most {}, within {}", text_of(body, "max_catchup"), text_of(body, "catchup_window")));
   }
   if (text_of(body, "overlap") == "queue") facts.add("queue limit", text_of(body, "queue_limit"));
   if (const auto next = time_of(body, "next")) facts.add("next", with_relative(*next, now));
@@ -201,9 +204,9 @@ int schedule_preview(Session& session) {
     }
     auto path = schedule_path(options.target);
     if (!path) return session.fail(path.error());
-    return ask_and_show(
-        session, get(*path + "/preview", {{"from", options.from}, {"to", options.to}, {"count", options.count}}),
-        Backend::Mode::server_or_files, show_preview);
+    return ask_and_show(session,
+                        get(*path + "/preview", {{"from", options.from}, {"to", options.to}, {"count", options.count}}),
+                        Backend::Mode::server_or_files, show_preview);
   }
   auto items = preview_cron(options, session.now());
   if (!items) return session.fail(items.error());

@@ -4,8 +4,8 @@
 #include <unistd.h>
 #include <thread>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "base/fd.h"
 #include "cli/fields.h"
@@ -36,8 +36,9 @@ int show_status(Session& session, const json::value& body) {
   }
   facts.add("workspace", text_of(body, "workspace"));
   const auto broken = number_of(body, "broken_files").value_or(0);
-  facts.add("pipelines", fmt::format("{}, with {} schedules{}", text_of(body, "pipelines"), text_of(body, "schedules"),
-                                     broken > 0 ? fmt::format("; {} broken files", broken) : std::string()),
+  facts.add("pipelines",
+            fmt::format("{}, with {} schedules{}", text_of(body, "pipelines"), text_of(body, "schedules"),
+                        broken > 0 ? fmt::format("; {} broken files", broken) : std::string()),
             broken > 0 ? Colour::yellow : Colour::none);
   facts.add("runs", fmt::format("{} running of at most {}, {} queued", text_of(body, "running"),
                                 text_of(body, "max_workers"), text_of(body, "queued")));
@@ -112,7 +113,8 @@ int reload(Session& session) {
     if (!session.options.json) session.out().line(safe_lines(text));
   }
   if (!session.options.json) {
-    session.out().line(wrong ? "reloaded; a file that is wrong keeps its last good version" : "reloaded; all files are good");
+    session.out().line(wrong ? "reloaded; a file that is wrong keeps its last good version"
+                             : "reloaded; all files are good");
   }
   return wrong ? exit_wrong : exit_done;
 }

@@ -1,8 +1,8 @@
 // Verbs against a server that answers what the test says.
 #include <csignal>
 
-#include <boost/json.hpp>
 #include <gtest/gtest.h>
+#include <boost/json.hpp>
 
 #include "cli/test_support.h"
 
@@ -12,8 +12,9 @@ namespace {
 constexpr const char* kId = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 std::string a_run(const std::string& state, const std::string& more = "") {
-  return R"({"id":")" + std::string(kId) + R"(","pipeline":"daily","trigger":{"kind":"schedule","id":"daily/nightly"},"state":")" +
-         state + R"(","attempt":1,"created_at":"2026-03-29T00:58:00Z","started_at":"2026-03-29T00:59:57Z")" + more + "}";
+  return R"({"id":")" + std::string(kId) +
+         R"(","pipeline":"daily","trigger":{"kind":"schedule","id":"daily/nightly"},"state":")" + state +
+         R"(","attempt":1,"created_at":"2026-03-29T00:58:00Z","started_at":"2026-03-29T00:59:57Z")" + more + "}";
 }
 
 TEST(WithServer, JsonIsTheBodyAsItIs) {
@@ -21,9 +22,16 @@ TEST(WithServer, JsonIsTheBodyAsItIs) {
   const std::string body = "{ \"items\" :[],\n \"next\":null , \"more\":1e2}\n";
   ScriptedServer server(workspace, [&](const api::Request&) { return answer_of(200, body); });
   Program program(workspace.path());
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"runs", "list"}, {"runs", "show", kId}, {"status"}, {"schedule", "list"}, {"schedule", "describe", "daily/nightly"},
-           {"schedule", "preview", "daily/nightly"}, {"occurrences"}, {"pools"}, {"cancel", kId}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"runs", "list"},
+                                             {"runs", "show", kId},
+                                             {"status"},
+                                             {"schedule", "list"},
+                                             {"schedule", "describe", "daily/nightly"},
+                                             {"schedule", "preview", "daily/nightly"},
+                                             {"occurrences"},
+                                             {"pools"},
+                                             {"cancel", kId}}) {
     std::vector<std::string> line = words;
     line.push_back("--json");
     EXPECT_EQ(program.run(line).out, body) << words.front();
@@ -42,7 +50,8 @@ TEST(WithServer, RequestsAreWhatWasAskedFor) {
   program.run({"runs", "show", "a/../b"});
   const auto asked = server.asked();
   ASSERT_EQ(asked.size(), 6u);
-  const std::map<std::string, std::string> query{{"pipeline", "daily"}, {"state", "failed"}, {"limit", "5"}, {"cursor", "a b&c"}};
+  const std::map<std::string, std::string> query{
+      {"pipeline", "daily"}, {"state", "failed"}, {"limit", "5"}, {"cursor", "a b&c"}};
   EXPECT_EQ(asked[0].query, query);
   EXPECT_EQ(asked[1].method + asked[1].path, "POST/api/v1/schedules/daily/nightly/pause");
   EXPECT_EQ(boost::json::parse(asked[1].body), boost::json::parse(R"({"note":"it's \"down\""})"));
@@ -59,11 +68,12 @@ TEST(WithServer, ProblemsBecomeASentenceAndAnExitCode) {
     const char* code;
     int exit;
   };
-  const Case cases[] = {{400, "invalid", 2}, {404, "not-found", 2},    {409, "active-run", 2}, {429, "refused", 2},
-                        {500, "io", 1},      {500, "corrupt", 2},      {503, "unavailable", 1}, {503, "no-server", 3}};
+  const Case cases[] = {{400, "invalid", 2}, {404, "not-found", 2}, {409, "active-run", 2},  {429, "refused", 2},
+                        {500, "io", 1},      {500, "corrupt", 2},   {503, "unavailable", 1}, {503, "no-server", 3}};
   const Case* now = cases;
   ScriptedServer server(workspace, [&](const api::Request&) {
-    return answer_of(now->status, std::string(R"({"type":"urn:eider:problem:)") + now->code + R"(","detail":"so \u001b[1mit is"})");
+    return answer_of(now->status,
+                     std::string(R"({"type":"urn:eider:problem:)") + now->code + R"(","detail":"so \u001b[1mit is"})");
   });
   Program program(workspace.path());
   for (const Case& each : cases) {
@@ -91,10 +101,16 @@ TEST(WithServer, ForeignAnswersAreNotTrusted) {
   int status = 200;
   ScriptedServer server(workspace, [&](const api::Request&) { return answer_of(status, body); });
   Program program(workspace.path());
-  for (const char* each : {"", "[]", "7", "{\"items\":7}", "{\"items\":[null,1,{}]}", "{\"items\":[{\"id\":{}}],\"next\":3}", "<html>"}) {
+  for (const char* each :
+       {"", "[]", "7", "{\"items\":7}", "{\"items\":[null,1,{}]}", "{\"items\":[{\"id\":{}}],\"next\":3}", "<html>"}) {
     body = each;
-    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-             {"runs", "list"}, {"runs", "show", kId}, {"status"}, {"schedule", "list"}, {"occurrences"}, {"pools"}, {"reload"}}) {
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"runs", "list"},
+                                                                                       {"runs", "show", kId},
+                                                                                       {"status"},
+                                                                                       {"schedule", "list"},
+                                                                                       {"occurrences"},
+                                                                                       {"pools"},
+                                                                                       {"reload"}}) {
       const Outcome outcome = program.run(words);
       EXPECT_TRUE(outcome.code == 0 || outcome.code == 1) << each;
     }
@@ -106,18 +122,25 @@ TEST(WithServer, ForeignAnswersAreNotTrusted) {
 TEST(WithServer, HostileTextIsNeverPrintedRaw) {
   const TempWorkspace workspace;
   const std::string evil = "\\u001b]0;owned\\u0007\\u009b31m\u202e\\r\\nX";
-  const std::string text = R"({"items":[)" + a_run("failed", R"(,"error":")" + evil + R"(","reason_text":")" + evil + "\"") +
-                           R"(],"next":")" + evil + R"(","health":")" + evil + R"(","diagnostics":[")" + evil + R"("]})";
+  const std::string text =
+      R"({"items":[)" + a_run("failed", R"(,"error":")" + evil + R"(","reason_text":")" + evil + "\"") +
+      R"(],"next":")" + evil + R"(","health":")" + evil + R"(","diagnostics":[")" + evil + R"("]})";
   ScriptedServer server(workspace, [&](const api::Request&) { return answer_of(200, text); });
   Program program(workspace.path());
   program.terminal = true;
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"runs", "list"}, {"runs", "list", "--json"}, {"runs", "show", kId}, {"status"}, {"reload"}, {"occurrences"}, {"schedule", "list"}}) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"runs", "list"},
+                                                                                     {"runs", "list", "--json"},
+                                                                                     {"runs", "show", kId},
+                                                                                     {"status"},
+                                                                                     {"reload"},
+                                                                                     {"occurrences"},
+                                                                                     {"schedule", "list"}}) {
     std::vector<std::string> line = words;
     line.insert(line.end(), {"--color", "never"});
     const Outcome outcome = program.run(line);
     const std::string all = outcome.out + outcome.error;
-    for (const char c : all) EXPECT_TRUE(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f)) << words.back();
+    for (const char c : all)
+      EXPECT_TRUE(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f)) << words.back();
     EXPECT_EQ(all.find("\xc2\x9b"), std::string::npos);
     EXPECT_EQ(all.find("\xe2\x80\xae"), std::string::npos);
   }
@@ -125,7 +148,8 @@ TEST(WithServer, HostileTextIsNeverPrintedRaw) {
 
 TEST(WithServer, ColoursFollowTheTerminalTheOptionAndNoColor) {
   const TempWorkspace workspace;
-  ScriptedServer server(workspace, [&](const api::Request&) { return answer_of(200, R"({"items":[)" + a_run("failed") + "]}"); });
+  ScriptedServer server(workspace,
+                        [&](const api::Request&) { return answer_of(200, R"({"items":[)" + a_run("failed") + "]}"); });
   Program program(workspace.path());
   const auto coloured = [&](std::vector<std::string> words) {
     return program.run(std::move(words)).out.find('\033') != std::string::npos;
@@ -172,7 +196,8 @@ TEST(WithServer, AReaderThatGoesAwayIsNoError) {
 struct ScriptedRun {
   int looks = 3;
   std::string end = "succeeded";
-  std::string log = R"({"at":"2026-03-29T00:59:58Z","step":"say","stream":"stdout","text":"hello"})" "\n";
+  std::string log = R"({"at":"2026-03-29T00:59:58Z","step":"say","stream":"stdout","text":"hello"})"
+                    "\n";
 
   api::Response operator()(const api::Request& request) {
     if (request.method == "POST") return answer_of(201, a_run("queued"));
@@ -181,7 +206,8 @@ struct ScriptedRun {
       return answer_of(200, log.substr(std::min(after, log.size())));
     }
     const bool over = --looks <= 0;
-    return answer_of(200, a_run(over ? end : "running", over ? R"(,"finished_at":"2026-03-29T01:00:00Z","error":"E")" : R"(,"progress":0.5)"));
+    return answer_of(200, a_run(over ? end : "running",
+                                over ? R"(,"finished_at":"2026-03-29T01:00:00Z","error":"E")" : R"(,"progress":0.5)"));
   }
 };
 
@@ -189,10 +215,12 @@ TEST(WithServer, RunIsFollowedToItsEnd) {
   const TempWorkspace workspace;
   ScriptedServer server(workspace, ScriptedRun());
   const Outcome outcome =
-      Program(workspace.path()).run({"run", "daily", "-p", "a=1", "--queue", "--idempotency-key", "k1", "--partition", "p"});
+      Program(workspace.path())
+          .run({"run", "daily", "-p", "a=1", "--queue", "--idempotency-key", "k1", "--partition", "p"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "00:59:58 say | hello\n") << "each line once";
-  EXPECT_NE(outcome.error.find("daily succeeded in 3.0 s (run " + std::string(kId) + ")"), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("daily succeeded in 3.0 s (run " + std::string(kId) + ")"), std::string::npos)
+      << outcome.error;
   const api::Request post = server.asked().front();
   EXPECT_EQ(post.headers.at("idempotency-key"), "k1");
   EXPECT_EQ(boost::json::parse(post.body),
@@ -254,7 +282,8 @@ TEST(WithServer, TheProgressLineIsForTerminalsAndGoesAway) {
 
 TEST(WithServer, LogsPassTheirQuestionOn) {
   const TempWorkspace workspace;
-  const std::string line = R"({"at":"2026-03-29T00:59:58Z","step":"say","stream":"stdout","text":"hello"})" "\n";
+  const std::string line = R"({"at":"2026-03-29T00:59:58Z","step":"say","stream":"stdout","text":"hello"})"
+                           "\n";
   ScriptedServer server(workspace, [&](const api::Request& request) {
     return answer_of(200, request.query.contains("raw") ? std::string("hel\x1blo") : line);
   });

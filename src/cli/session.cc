@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "cli/text.h"
 
@@ -15,9 +15,12 @@ namespace json = boost::json;
 int exit_code_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::unavailable:
-    case ErrorCode::io: return exit_failed;
-    case ErrorCode::no_server: return exit_no_server;
-    default: return exit_wrong;
+    case ErrorCode::io:
+      return exit_failed;
+    case ErrorCode::no_server:
+      return exit_no_server;
+    default:
+      return exit_wrong;
   }
 }
 

@@ -21,7 +21,7 @@ namespace eider::cli {
 struct Surroundings {
   Screen& screen;
   const Clock& clock;
-  std::string folder;                                       ///< the current one, absolute
+  std::string folder;                                        ///< the current one, absolute
   std::function<std::string(const char* name)> environment;  ///< empty: not set
 };
 
@@ -60,27 +60,27 @@ Result<boost::json::value> parse_answer(const std::string& body);
 using Show = std::function<int(Session&, const boost::json::value& body)>;
 int ask_and_show(Session& session, const api::Request& request, Backend::Mode mode, const Show& show);
 
-int init(Session&);                // files.cc
+int init(Session&);  // files.cc
 int validate(Session&);
 int schema(Session&);
 int version(Session&);
-int status(Session&);              // server.cc
+int status(Session&);  // server.cc
 int stop(Session&);
 int reload(Session&);
 int pools(Session&);
 int serve(Session&);
-int schedule_list(Session&);       // schedules.cc
+int schedule_list(Session&);  // schedules.cc
 int schedule_describe(Session&);
 int schedule_preview(Session&);
 int schedule_pause(Session&);
 int schedule_resume(Session&);
 int occurrences(Session&);
-int runs_list(Session&);           // runs.cc
+int runs_list(Session&);  // runs.cc
 int runs_show(Session&);
 int cancel(Session&);
-int logs(Session&);                // logs.cc
-int run_pipeline(Session&);        // run_verb.cc
-int completion(Session&);          // completion.cc
+int logs(Session&);          // logs.cc
+int run_pipeline(Session&);  // run_verb.cc
+int completion(Session&);    // completion.cc
 int complete(Session&);
 
 }  // namespace eider::cli

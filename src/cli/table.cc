@@ -32,9 +32,10 @@ std::vector<std::size_t> Table::widths(std::size_t columns) const {
     for (const std::size_t width : out) sum += width;
     return sum;
   };
+  // The first column names the row: half an id is none.
   while (total() > columns) {
-    const auto widest = std::max_element(out.begin(), out.end());
-    if (*widest <= kLeastColumn) break;
+    const auto widest = std::max_element(out.begin() + 1, out.end());
+    if (widest == out.end() || *widest <= kLeastColumn) break;
     --*widest;
   }
   return out;

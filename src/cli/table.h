@@ -1,4 +1,5 @@
-// An aligned table for people. Cells are made safe here; the widest columns are cut until a row fits the terminal.
+// An aligned table for people. Cells are made safe here; the widest columns are cut until a row fits the terminal, but
+// never the first one, which names the row.
 #pragma once
 
 #include <string>

@@ -10,8 +10,7 @@ namespace {
 struct Capture {
   std::string text;
   Stream stream;
-  explicit Capture(Stream::Kind kind)
-      : stream([this](std::string_view bytes) { return text += bytes, true; }, kind) {}
+  explicit Capture(Stream::Kind kind) : stream([this](std::string_view bytes) { return text += bytes, true; }, kind) {}
 };
 
 TEST(Table, AlignsColumnsAndLeavesNoTrailingSpaces) {
@@ -33,6 +32,15 @@ TEST(Table, CutsTheWidestColumnsToTheTerminal) {
   table.print(to.stream);
   const std::string row = to.text.substr(to.text.find('\n') + 1);
   EXPECT_EQ(row, "12345678  " + std::string(19, 'x') + "…\n");
+}
+
+TEST(Table, TheFirstColumnIsNeverCut) {
+  Table table({"ID", "TEXT"});
+  table.row({std::string(36, 'i'), std::string(36, 'x')});
+  Capture to({true, false, 30});
+  table.print(to.stream);
+  const std::string row = fmt::format("{:i<36}  {:x<7}…\n", "", "");
+  EXPECT_NE(to.text.find(row), std::string::npos) << to.text;
 }
 
 TEST(Table, PaintsOnlyTheTextAndOnlyWithColours) {

@@ -81,7 +81,8 @@ class Program {
         return text += bytes, true;
       };
     };
-    Screen screen{Stream(into(outcome.out, out_limit_bytes), kind), Stream(into(outcome.error, std::string::npos), kind)};
+    Screen screen{Stream(into(outcome.out, out_limit_bytes), kind),
+                  Stream(into(outcome.error, std::string::npos), kind)};
     Surroundings around{screen, clock, folder_, [this](const char* name) {
                           const auto found = environment.find(name);
                           return found == environment.end() ? std::string() : found->second;

@@ -15,7 +15,9 @@ TEST(Text, ShowsWhatWouldSteerATerminal) {
   EXPECT_EQ(safe("plain über 日本 ✓"), "plain über 日本 ✓");
   EXPECT_EQ(safe("\x1b[31mred"), "\\x1b[31mred");
   EXPECT_EQ(safe("a\nb\tc\r"), "a\\nb c\\x0d");
-  EXPECT_EQ(safe("\xc2\x9b" "31m"), "\\x9b31m");
+  EXPECT_EQ(safe("\xc2\x9b"
+                 "31m"),
+            "\\x9b31m");
   EXPECT_EQ(safe("evil\xe2\x80\xaetxt"), "evil\\u{202e}txt");
   EXPECT_EQ(safe("\xff\xc0\x80"), "\\xff\\xc0\\x80");
   EXPECT_EQ(safe("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "a surrogate is no character";

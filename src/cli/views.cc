@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <boost/json.hpp>
 
 #include "cli/fields.h"
 #include "cli/text.h"

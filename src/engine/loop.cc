@@ -169,7 +169,7 @@ Result<void> Loop::boot(std::shared_ptr<const workspace::Workspace> workspace) {
   state_.load(std::move(*open), now);
   if (auto begun = parts_.store.begin(); !begun) return begun.error();
   Turn turn(*this, now);
-  place_cursors(turn);
+  if (options_.schedules) place_cursors(turn);
   // A cursor in the future: the clock was set back while no server ran.
   withdraw_future(turn);
   sweep_removed(turn);

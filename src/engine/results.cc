@@ -118,7 +118,8 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
 
   model::AttemptEnded ended;
   ended.event = verdict.event;
-  ended.at = turn.now();
+  // A result that lay there at boot says when it was; what this server has followed ends now.
+  ended.at = live_.contains(over.run_id) ? turn.now() : *attempt.finished_at;
   ended.not_before = turn.now() + (ended_by_drain ? Micros(0) : verdict.delay);
   if (ended_by_drain) {
     ended.reason = model::reason::server_stopped;

@@ -49,6 +49,11 @@ def flights(tmp_path_factory):
         shutil.copytree(EXAMPLE / name, made.root / name)
     shutil.copy(EXAMPLE / "eider.yaml", made.root)
     (made.root / "data").symlink_to(EXAMPLE / "data")
+    # Two threads, so that it is slow enough on a large machine; a long limit, so that it is not too slow on a busy one.
+    slow = made.root / "pipelines" / "history.yaml"
+    text = slow.read_text()
+    assert "timeout: 5m\n" in text and "resources: { memory: 2GB }" in text
+    slow.write_text(text.replace("timeout: 5m", "timeout: 1h").replace("{ memory: 2GB }", "{ threads: 2, memory: 2GB }"))
     try:
         made.cli("validate", expect=0)
         made.cli("run", "ingest", expect=0, limit_s=LONG_S)
@@ -102,16 +107,19 @@ def test_the_fast_one_fires_beside_the_slow_one_and_runs_outlive_the_server(flig
     started = server.run(history)["started_at"]
 
     def fired():
-        """Firings of `now` that were decided while the slow one was running."""
+        """Instants of `now` that came while the slow one was running."""
         assert server.run(history)["state"] == "running", "the slow one is too fast for this machine"
-        return [row for row in server.occurrences("now/every_5s") if row["decision"] == "run" and row["scheduled_for"] > started]
+        return [row for row in server.occurrences("now/every_5s") if at(row["scheduled_for"]) > at(started)]
 
     rows = wait_for(lambda: (lambda found: found if len(found) >= 2 else None)(fired()), "`now` fires twice", limit_s=60)
     first, second = rows[:2]
     assert (at(second["scheduled_for"]) - at(first["scheduled_for"])).total_seconds() == 5
     for row in (first, second):
         late_s = (at(row["decided_at"]) - at(row["scheduled_for"])).total_seconds()
-        assert 0 <= late_s < 1 * SLOWER, f"decided {late_s} s late"
+        assert 0 <= late_s < 5, f"decided {late_s} s late: not before the next one is due"
+        # On a machine where a query of `now` takes more than five seconds, the next one is skipped, and says so.
+        assert row["decision"] == "run" or row["reason"] == "ActiveRun", row
+    assert "run" in {row["decision"] for row in rows}
     running = {run["id"]: run for run in server.runs() if run["state"] == "running"}
     workers = {run_id: run["attempts"][-1]["worker_pid"] for run_id, run in running.items()}
     assert history in workers
