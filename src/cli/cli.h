@@ -14,21 +14,21 @@ namespace eider::cli {
 
 /// The exit codes of every verb (design section 9).
 inline constexpr int exit_done = 0;
-inline constexpr int exit_failed = 1;      ///< the run failed, or the machine said no
-inline constexpr int exit_wrong = 2;       ///< the request or a file is wrong
+inline constexpr int exit_failed = 1;  ///< the run failed, or the machine said no
+inline constexpr int exit_wrong = 2;   ///< the request or a file is wrong
 inline constexpr int exit_no_server = 3;
 
 struct ServeRequest {
-  std::string workspace;                   ///< absolute root
-  std::optional<Instant> test_clock;       ///< hidden `--test-clock T`: a clock that stands at T and is turned by the API
-  bool json = false;                       ///< events as NDJSON
-  bool colour = false;                     ///< for its lines on standard output
+  std::string workspace;              ///< absolute root
+  std::optional<Instant> test_clock;  ///< hidden `--test-clock T`: a clock that stands at T and is turned by the API
+  bool json = false;                  ///< events as NDJSON
+  bool colour = false;                ///< for its lines on standard output
 };
 
 struct RunAloneRequest {
   std::string workspace;
   std::string pipeline;
-  std::string params;                      ///< JSON object, or empty
+  std::string params;  ///< JSON object, or empty
   std::string partition;
   std::string idempotency_key;
   bool queue = false;
