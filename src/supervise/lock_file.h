@@ -5,6 +5,7 @@
 // file is made there.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "base/fd.h"
@@ -18,5 +19,23 @@ Result<UniqueFd> take_lock(const std::string& path);
 bool lock_is_free(const std::string& path);
 /// Removes the file unless somebody holds its lock. False: held, and left.
 bool remove_free_lock(const std::string& path);
+
+/// Removes the lock files of ended runs. A worker that is being started holds, between clone and exec, a copy of every
+/// lock that was open in the server then: a file that is held is tried again with the next one, and at the end. One
+/// thread.
+class EndedLocks {
+ public:
+  ~EndedLocks() { sweep(); }
+  void remove(const std::string& path) {
+    held_.insert(path);
+    sweep();
+  }
+
+ private:
+  void sweep() {
+    std::erase_if(held_, [](const std::string& path) { return remove_free_lock(path); });
+  }
+  std::set<std::string> held_;
+};
 
 }  // namespace eider::supervise

@@ -292,9 +292,7 @@ struct ProcessWorkers::Impl {
 
   void forget(const std::string& run_id, int attempt) {
     // Here and now, in order with the hand-off of a next attempt: see lock_file.h.
-    if (!attempts.contains(run_id) && !remove_free_lock(options.layout.lock_file(run_id))) {
-      log::warning(options.layout.lock_file(run_id) + " is held by a process that outlived its run");
-    }
+    if (!attempts.contains(run_id)) ended_locks.remove(options.layout.lock_file(run_id));
     files.post([folder = options.layout.run_folder(run_id), attempt]() -> Background::Completion {
       remove_traces(folder, attempt);
       return {};
@@ -322,6 +320,7 @@ struct ProcessWorkers::Impl {
   std::vector<WorkerEvent> events;
   std::unordered_map<std::string, std::unique_ptr<Live>> attempts;  ///< by run: a run has one at a time (I3)
   std::unordered_map<std::string, UniqueFd> connections;            ///< made by inspect(), for adopt()
+  EndedLocks ended_locks;  ///< outlives the spawner's thread, whose last child may hold one of them
   Background spawner;
   Background files;
   Endings endings;
