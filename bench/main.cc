@@ -88,7 +88,8 @@ Result<Arguments> parse(std::span<char*> argv) {
   }
   out.setup.program = std::filesystem::canonical(out.setup.program);
   std::filesystem::create_directories(out.setup.scratch);
-  out.setup.scratch = std::filesystem::canonical(out.setup.scratch);
+  out.setup.scratch = std::filesystem::canonical(out.setup.scratch).string() + "/measure-XXXXXX";
+  if (::mkdtemp(out.setup.scratch.data()) == nullptr) return io_error("a folder for measuring", errno);
   out.setup.duckdb = std::filesystem::path(out.setup.program).parent_path().string() + "/duckdb/libduckdb.so";
   return out;
 }
@@ -133,5 +134,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "eider_bench: %s\n", parsed.error().message.c_str());
     return 2;
   }
-  return measure(*parsed);
+  const int code = measure(*parsed);
+  std::error_code error;
+  std::filesystem::remove_all(parsed->setup.scratch, error);
+  if (error)
+    std::fprintf(stderr, "eider_bench: %s stays: %s\n", parsed->setup.scratch.c_str(), error.message().c_str());
+  return code;
 }

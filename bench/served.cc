@@ -18,14 +18,9 @@
 namespace eider::bench {
 namespace json = boost::json;
 
-Folder::Folder(const Setup& setup, const std::string& name) : path_(setup.scratch + "/" + name) {
-  std::filesystem::remove_all(path_);
+Folder::Folder(const Setup& setup, const std::string& name) : path_(setup.scratch + "/" + name + "-XXXXXX") {
+  EIDER_CHECK(::mkdtemp(path_.data()) != nullptr, "a folder in " + setup.scratch + " can be made");
   std::filesystem::create_directories(path_ + "/pipelines");
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 void Folder::write(const std::string& file, const std::string& text) const {

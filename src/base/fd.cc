@@ -50,7 +50,9 @@ Result<void> sync_path(const std::string& path) {
   return {};
 }
 
-Result<void> write_file_durably(const std::string& path, std::string_view bytes) {
+namespace {
+
+Result<void> replace(const std::string& path, std::string_view bytes, bool sync) {
   const std::string beside = path + ".tmp";
   {
     UniqueFd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -59,9 +61,18 @@ Result<void> write_file_durably(const std::string& path, std::string_view bytes)
       ::unlink(beside.c_str());  // on a full disk, half a file is in the way
       return Error{ErrorCode::io, beside + ": " + written.error().message};
     }
-    if (::fsync(file.get()) != 0) return io_error("fsync " + beside, errno);
+    if (sync && ::fsync(file.get()) != 0) return io_error("fsync " + beside, errno);
   }
   if (::rename(beside.c_str(), path.c_str()) != 0) return io_error("rename to " + path, errno);
+  return {};
+}
+
+}  // namespace
+
+Result<void> replace_file(const std::string& path, std::string_view bytes) { return replace(path, bytes, false); }
+
+Result<void> write_file_durably(const std::string& path, std::string_view bytes) {
+  if (auto replaced = replace(path, bytes, true); !replaced) return replaced;
   const std::size_t slash = path.rfind('/');
   return sync_path(slash == std::string::npos ? "." : path.substr(0, slash + 1));
 }

@@ -36,8 +36,11 @@ class UniqueFd {
 Result<std::string> read_file(const std::string& path, std::size_t limit_bytes);
 /// Writes every byte, through short writes and EINTR.
 Result<void> write_all(int fd, std::string_view bytes);
-/// Writes beside `path`, syncs, renames over it and syncs the folder: after it returns, a crash or power cut
-/// leaves the new content; before, the old.
+/// Writes beside `path` and renames over it: whoever reads, also after a crash of this process, finds the old content
+/// or the new one. After a power cut the file may be the old, the new, empty or missing.
+Result<void> replace_file(const std::string& path, std::string_view bytes);
+/// The same with syncs of the file and its folder: after it returns, a power cut leaves the new content; before, the
+/// old.
 Result<void> write_file_durably(const std::string& path, std::string_view bytes);
 /// fsync of a file or folder by path.
 Result<void> sync_path(const std::string& path);

@@ -48,13 +48,16 @@ TEST(UniqueFd, ReleaseGivesItAway) {
 }
 
 TEST_F(Files, ReadsWhatWasWritten) {
-  ASSERT_TRUE(write_file_durably(path("a"), "first").ok());
-  ASSERT_TRUE(write_file_durably(path("a"), std::string("sec\0nd", 6)).ok());
-  EXPECT_EQ(*read_file(path("a"), 6), std::string("sec\0nd", 6));
-  EXPECT_FALSE(std::filesystem::exists(path("a.tmp")));
-  struct stat info {};
-  ASSERT_EQ(::stat(path("a").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600U);
+  for (const auto& write : {write_file_durably, replace_file}) {
+    ASSERT_TRUE(write(path("a"), "first").ok());
+    ASSERT_TRUE(write(path("a"), std::string("sec\0nd", 6)).ok());
+    EXPECT_EQ(*read_file(path("a"), 6), std::string("sec\0nd", 6));
+    EXPECT_FALSE(std::filesystem::exists(path("a.tmp")));
+    struct stat info {};
+    ASSERT_EQ(::stat(path("a").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0600U);
+    std::filesystem::remove(path("a"));
+  }
 }
 
 TEST_F(Files, SaysWhyAFileCannotBeRead) {

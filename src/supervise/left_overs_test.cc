@@ -1,6 +1,7 @@
 #include "supervise/left_overs.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -82,6 +83,42 @@ TEST_F(LeftOvers, ALockIsTakenOnceAndRemovedOnlyWhileItIsFree) {
   EXPECT_TRUE(remove_free_lock(marks_.lock_file));
   EXPECT_FALSE(std::filesystem::exists(marks_.lock_file));
   EXPECT_TRUE(remove_free_lock(marks_.lock_file));
+}
+
+std::uint64_t inode(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
+}
+
+/// Nobody may hold the lock of an inode that another run has.
+TEST_F(LeftOvers, AFreeLockFileIsTheNextRunsAndAHeldOneIsNot) {
+  const std::string folder = marks_.lock_file.substr(0, marks_.lock_file.rfind('/'));
+  const auto path = [&](const char* run) { return folder + "/" + run + ".lock"; };
+  LockFiles locks(folder);
+  const auto taken = [&](const char* run) {
+    auto lock = locks.take(path(run));
+    EXPECT_TRUE(lock.ok()) << lock.error().message;
+    return std::move(*lock);
+  };
+  UniqueFd a = taken("a");
+  UniqueFd b = taken("b");
+  const std::uint64_t first = inode(path("a"));
+  locks.ended(path("a"));  // somebody holds it still
+  UniqueFd c = taken("c");
+  EXPECT_NE(inode(path("c")), first);
+  EXPECT_EQ(locks.take(path("a")).error().code, ErrorCode::conflict);
+  a.reset();
+  locks.ended(path("a"));
+  UniqueFd d = taken("d");
+  EXPECT_EQ(inode(path("d")), first);
+  EXPECT_FALSE(std::filesystem::exists(path("a")));
+  // A run that goes on has its own file again, which is nobody else's then.
+  b.reset();
+  locks.ended(path("b"));
+  b = taken("b");
+  const UniqueFd e = taken("e");
+  EXPECT_NE(inode(path("e")), inode(path("b")));
+  EXPECT_FALSE(lock_is_free(path("b")));
 }
 
 }  // namespace

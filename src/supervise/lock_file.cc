@@ -3,10 +3,15 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 namespace eider::supervise {
 namespace {
+
+/// As many as end at about the same time; more would only lie there.
+constexpr std::size_t kMostSpares = 64;
 
 bool try_flock(const UniqueFd& file, int how) {
   int done = 0;
@@ -39,6 +44,44 @@ bool remove_free_lock(const std::string& path) {
   if (!try_flock(file, LOCK_EX)) return false;
   ::unlink(path.c_str());
   return true;
+}
+
+LockFiles::LockFiles(std::string folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == ".lock") remove_free_lock(at->path());
+  }
+}
+
+LockFiles::~LockFiles() {
+  sweep();
+  for (const std::string& spare : spares_) remove_free_lock(spare);
+}
+
+Result<UniqueFd> LockFiles::take(const std::string& path) {
+  // The run's own file first: what is left of an earlier attempt may hold it.
+  if (::access(path.c_str(), F_OK) != 0 && !spares_.empty()) {
+    ::rename(spares_.back().c_str(), path.c_str());  // gone? then take_lock makes one
+    spares_.pop_back();
+  } else {
+    std::erase(spares_, path);
+    ended_.erase(path);
+  }
+  return take_lock(path);
+}
+
+void LockFiles::ended(const std::string& path) {
+  ended_.insert(path);
+  sweep();
+}
+
+void LockFiles::sweep() {
+  std::erase_if(ended_, [this](const std::string& path) {
+    if (spares_.size() >= kMostSpares) return remove_free_lock(path);
+    if (!lock_is_free(path)) return false;
+    if (std::find(spares_.begin(), spares_.end(), path) == spares_.end()) spares_.push_back(path);
+    return true;
+  });
 }
 
 }  // namespace eider::supervise

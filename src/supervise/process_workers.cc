@@ -19,9 +19,9 @@ bool wears_out(model::Outcome outcome) {
          outcome == model::Outcome::crashed || outcome == model::Outcome::interrupted;
 }
 
+/// The result stays, as the log does: it goes with the run's folder.
 void remove_traces(const std::string& folder, int attempt) {
   ::unlink(wire::Layout::attempt_socket(folder, attempt).c_str());
-  ::unlink(wire::Layout::attempt_result(folder, attempt).c_str());
   std::error_code error;
   std::filesystem::remove_all(wire::Layout::attempt_temp(folder, attempt), error);
   if (error) log::warning("can't remove " + wire::Layout::attempt_temp(folder, attempt) + ": " + error.message());
@@ -44,6 +44,7 @@ struct ProcessWorkers::Impl {
   Impl(Reactor& reactor_in, ProcessWorkersOptions options_in)
       : reactor(reactor_in),
         options(std::move(options_in)),
+        locks(options.layout.locks_folder()),
         spawner(reactor),
         files(reactor),
         endings(reactor, spawner, files, options.layout, options.report_after),
@@ -124,7 +125,7 @@ struct ProcessWorkers::Impl {
     if (job.definition->size() > wire::frame_limit_bytes) {  // said before time is spent on it
       return fail(Error{ErrorCode::refused, "the run's definition is over 64 MiB"});
     }
-    const auto lock = take_lock(options.layout.lock_file(job.run_id));
+    const auto lock = locks.take(options.layout.lock_file(job.run_id));
     if (!lock) return fail(lock.error());
     wire::Job frame;
     frame.run_id = job.run_id;
@@ -292,7 +293,7 @@ struct ProcessWorkers::Impl {
 
   void forget(const std::string& run_id, int attempt) {
     // Here and now, in order with the hand-off of a next attempt: see lock_file.h.
-    if (!attempts.contains(run_id)) ended_locks.remove(options.layout.lock_file(run_id));
+    if (!attempts.contains(run_id)) locks.ended(options.layout.lock_file(run_id));
     files.post([folder = options.layout.run_folder(run_id), attempt]() -> Background::Completion {
       remove_traces(folder, attempt);
       return {};
@@ -320,7 +321,7 @@ struct ProcessWorkers::Impl {
   std::vector<WorkerEvent> events;
   std::unordered_map<std::string, std::unique_ptr<Live>> attempts;  ///< by run: a run has one at a time (I3)
   std::unordered_map<std::string, UniqueFd> connections;            ///< made by inspect(), for adopt()
-  EndedLocks ended_locks;  ///< outlives the spawner's thread, whose last child may hold one of them
+  LockFiles locks;  ///< outlives the spawner's thread, whose last child may hold one of them
   Background spawner;
   Background files;
   Endings endings;

@@ -273,7 +273,7 @@ TEST_F(ProcessWorkersTest, ForgettingRemovesTheTracesAndNeverAHeldLock) {
   std::filesystem::create_directories(wire::Layout::attempt_temp(folder, 1) + "/deep");
   EXPECT_TRUE(std::filesystem::exists(lock));
   workers_->forget("a", 1);
-  EXPECT_FALSE(std::filesystem::exists(lock));
+  EXPECT_TRUE(lock_is_free(lock));
   queue_.clear();
   hand_off("a", "wait for cancel", 2);
   step_pid("a");
@@ -284,9 +284,18 @@ TEST_F(ProcessWorkersTest, ForgettingRemovesTheTracesAndNeverAHeldLock) {
   workers_->forget("a", 2);
   workers_.reset();  // finishes what is to be removed
   EXPECT_FALSE(std::filesystem::exists(lock));
-  EXPECT_FALSE(std::filesystem::exists(wire::Layout::attempt_result(folder, 1)));
+  EXPECT_TRUE(std::filesystem::exists(wire::Layout::attempt_result(folder, 1)));
   EXPECT_FALSE(std::filesystem::exists(wire::Layout::attempt_temp(folder, 1)));
   EXPECT_TRUE(std::filesystem::exists(folder + "/published"));
+}
+
+TEST_F(ProcessWorkersTest, AStartRemovesTheLocksThatNobodyHolds) {
+  std::filesystem::create_directories(options_.layout.locks_folder());
+  { const auto left = take_lock(options_.layout.lock_file("killed")); }
+  const auto held = take_lock(options_.layout.lock_file("alive"));
+  open();
+  EXPECT_FALSE(std::filesystem::exists(options_.layout.lock_file("killed")));
+  EXPECT_TRUE(std::filesystem::exists(options_.layout.lock_file("alive")));
 }
 
 TEST_F(ProcessWorkersTest, NoDescriptorLeaks) {

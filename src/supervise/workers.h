@@ -82,7 +82,7 @@ class Workers {
   virtual void adopt(const std::string& run_id, int attempt) = 0;
   virtual void end_left_overs(const std::string& run_id, int attempt) = 0;  ///< then AttemptOver{with_server}
 
-  /// The end of an attempt is committed: its lock, socket and result files may go.
+  /// The end of an attempt is committed: its lock and socket may go.
   virtual void forget(const std::string& run_id, int attempt) = 0;
 
   /// Takes what happened since the last call, in order.

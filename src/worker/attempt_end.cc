@@ -106,7 +106,10 @@ wire::AttemptResult Attempt::make_result() {
 
 void Attempt::commit(wire::AttemptResult& result) {
   const std::string path = wire::Layout::attempt_result(job_.folder, job_.attempt);
-  const auto written = write_file_durably(path, wire::encode_result(result));
+  // With renames this is what makes them repeatable, so it must be on the disk before the first of them. Without, a
+  // power cut before the server's commit costs a repetition, as it would have a moment earlier (ADR 0008).
+  const std::string text = wire::encode_result(result);
+  const auto written = result.renames.empty() ? replace_file(path, text) : write_file_durably(path, text);
   if (!written) {
     ::unlink((path + ".tmp").c_str());
     // Without a commit point nothing may become visible. What a run without files has done is done, and is reported.

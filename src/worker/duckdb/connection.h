@@ -11,9 +11,13 @@
 namespace eider::worker::duck {
 
 struct Connection::Impl {
-  explicit Impl(std::shared_ptr<Instance> owner)
-      : instance(std::move(owner)), library(instance->library), handle(library.disconnect) {}
+  Impl(std::shared_ptr<Instance> owner, ReadyConnection ready)
+      : instance(std::move(owner)),
+        library(instance->library),
+        handle(std::move(ready.handle)),
+        set_fact(std::move(ready.set_fact)) {}
   ~Impl() {
+    set_fact.clear();
     library.disconnect(handle.out());  // before the file is detached
     if (file) instance->release(file->path);
   }
@@ -25,9 +29,13 @@ struct Connection::Impl {
   std::shared_ptr<Instance> instance;
   const Library& library;
   Handle<duckdb_connection> handle;
+  std::map<std::string, Statement> set_fact;
   std::optional<DatabaseFile> file;  ///< attached for this connection
   std::string catalog;               ///< its name in SQL
   std::atomic<bool> interrupted{false};
 };
+
+/// Prepares the statements that set the facts which every step gets.
+Result<void> prepare_usual_facts(const Library& library, ReadyConnection& connection);
 
 }  // namespace eider::worker::duck

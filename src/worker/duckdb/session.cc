@@ -16,6 +16,11 @@ Error database_error(const char* message) {
   return Error{ErrorCode::io, message ? std::string(message) : "DuckDB gave no reason"};
 }
 
+Error refused_connection() { return Error{ErrorCode::io, "DuckDB refused a connection"}; }
+
+/// As open() sets it.
+constexpr std::string_view kFirstTimeZone = "UTC";
+
 /// How long a receipt is kept: longer than anybody retries a run.
 constexpr std::string_view receipts_kept = "INTERVAL 400 DAYS";
 
@@ -27,12 +32,21 @@ Result<void> run_sql(const Library& library, duckdb_connection connection, const
   return Error{ErrorCode::io, parse_error(library.result_error(result.out()), {}).text()};
 }
 
+Result<Statement> prepare(const Library& library, duckdb_connection connection, const std::string& sql) {
+  Statement statement(library.destroy_prepare);
+  if (library.prepare(connection, sql.c_str(), statement.out()) == DuckDBSuccess) return statement;
+  return Error{ErrorCode::io, parse_error(library.prepare_error(statement.get()), {}).text()};
+}
+
 Result<std::size_t> run_bound(const Library& library, duckdb_connection connection, const std::string& sql,
                               const std::vector<Parameter>& parameters) {
-  Handle<duckdb_prepared_statement> statement(library.destroy_prepare);
-  if (library.prepare(connection, sql.c_str(), statement.out()) != DuckDBSuccess) {
-    return Error{ErrorCode::io, parse_error(library.prepare_error(statement.get()), {}).text()};
-  }
+  auto statement = prepare(library, connection, sql);
+  if (!statement) return statement.error();
+  return run_prepared(library, *statement, parameters);
+}
+
+Result<std::size_t> run_prepared(const Library& library, Statement& statement,
+                                 const std::vector<Parameter>& parameters) {
   idx_t index = 0;
   for (const Parameter& parameter : parameters) {
     ++index;
@@ -69,21 +83,43 @@ Result<void> Instance::open() {
     library.free(message);
     return error;
   }
-  if (auto made = connect(control_.out()); !made) return made;
+  if (library.connect(database_.get(), control_.out()) != DuckDBSuccess) return refused_connection();
   if (auto made = saved_rows.register_function(library, control_.get()); !made) return made;
-  return run_sql(library, control_.get(),
-                 "SET GLOBAL autoinstall_known_extensions = false; SET GLOBAL autoload_known_extensions = false;"
-                 "SET GLOBAL allow_persistent_secrets = false; SET GLOBAL TimeZone = 'UTC'; SELECT 42");
+  const auto set =
+      run_sql(library, control_.get(),
+              "SET errors_as_json = true;"
+              "SET GLOBAL autoinstall_known_extensions = false; SET GLOBAL autoload_known_extensions = false;"
+              "SET GLOBAL allow_persistent_secrets = false; SET GLOBAL TimeZone = 'UTC'; SELECT 42");
+  if (!set) return set;
+  auto ready = new_connection();
+  if (!ready) return ready.error();
+  if (auto prepared = prepare_usual_facts(library, *ready); !prepared) return prepared;
+  ready_.emplace(std::move(*ready));
+  return {};
 }
 
-Result<void> Instance::connect(duckdb_connection* connection) {
-  if (library.connect(database_.get(), connection) != DuckDBSuccess) {
-    return Error{ErrorCode::io, "DuckDB refused a connection"};
-  }
+Result<ReadyConnection> Instance::new_connection() {
+  ReadyConnection out(library);
+  if (library.connect(database_.get(), out.handle.out()) != DuckDBSuccess) return refused_connection();
   // Progress is only computed for a progress bar; printing it is off. Errors as JSON carry a position.
-  return run_sql(library, *connection,
-                 "SET errors_as_json = true; SET enable_progress_bar = true; SET enable_progress_bar_print = false;"
-                 "SET progress_bar_time = 1");
+  const auto set =
+      run_sql(library, out.handle.get(),
+              "SET errors_as_json = true; SET enable_progress_bar = true; SET enable_progress_bar_print = false;"
+              "SET progress_bar_time = 1");
+  if (!set) return set.error();
+  return out;
+}
+
+Result<ReadyConnection> Instance::connect() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ready_) {
+      ReadyConnection out = std::move(*ready_);
+      ready_.reset();
+      return out;
+    }
+  }
+  return new_connection();
 }
 
 Result<void> Instance::configure(const SessionOptions& wanted) {
@@ -98,7 +134,8 @@ Result<void> Instance::configure(const SessionOptions& wanted) {
     sql += fmt::format("SET GLOBAL temp_directory = {};", quote_literal(options.temp_folder));
   }
   if (options.temp_bytes > 0) sql += fmt::format("SET GLOBAL max_temp_directory_size = '{}B';", options.temp_bytes);
-  if (!options.time_zone.empty()) sql += fmt::format("SET GLOBAL TimeZone = {};", quote_literal(options.time_zone));
+  if (!options.time_zone.empty() && options.time_zone != kFirstTimeZone)
+    sql += fmt::format("SET GLOBAL TimeZone = {};", quote_literal(options.time_zone));
   if (sql.empty()) return {};
   const std::lock_guard lock(mutex_);
   return run_sql(library, control_.get(), sql);
@@ -187,8 +224,9 @@ Result<std::unique_ptr<Session>> Session::open(const std::string& library_path) 
 Result<void> Session::configure(const SessionOptions& options) { return impl_->configure(options); }
 
 Result<Connected> Session::connect(const std::optional<DatabaseFile>& database, const Facts& facts) {
-  auto connection = std::make_unique<Connection::Impl>(impl_);
-  if (auto made = impl_->connect(connection->handle.out()); !made) return made.error();
+  auto ready = impl_->connect();
+  if (!ready) return ready.error();
+  auto connection = std::make_unique<Connection::Impl>(impl_, std::move(*ready));
   if (database) {
     const DatabaseFile file{impl_->full_path(database->path), database->read_only};
     auto attached = impl_->attach(file);

@@ -168,6 +168,18 @@ TEST_F(SessionTest, facts_are_typed_variables) {
   EXPECT_EQ(value(*connection, "select getvariable('odd \" name')"), "1");
 }
 
+TEST_F(SessionTest, AFactThatARunHasNotIsANullOfItsType) {
+  // The first connection is made before the run is known, the second is not.
+  const auto first = connect(std::nullopt, {{"scheduled_for", std::nullopt}, {"partition", std::nullopt}});
+  const auto second = connect(std::nullopt, {{"scheduled_for", std::nullopt}, {"partition", std::nullopt}});
+  for (const auto* connection : {&first, &second}) {
+    EXPECT_EQ(value(**connection, "select typeof(getvariable('scheduled_for'))"), "TIMESTAMP WITH TIME ZONE");
+    EXPECT_EQ(value(**connection, "select getvariable('scheduled_for')"), "NULL");
+    EXPECT_EQ(value(**connection, "select typeof(getvariable('partition'))"), "VARCHAR");
+    EXPECT_EQ(value(**connection, "select getvariable('partition')"), "NULL");
+  }
+}
+
 TEST_F(SessionTest, hostile_values_stay_values) {
   const std::vector<std::string> hostile{"'; DROP TABLE x; --",     "\"", "a\nb\r\n", "$1", "\\", "ünï", "",
                                          std::string(1 << 20, '\'')};
