@@ -18,6 +18,10 @@ Micros backoff_delay(const model::RetryPolicy& policy, int failures, double unit
   return Micros(static_cast<std::int64_t>(std::max(spread, 0.0)));
 }
 
+Micros held_file_delay(Micros held_for) {
+  return std::clamp<Micros>(held_for / 4, std::chrono::seconds(1), std::chrono::seconds(30));
+}
+
 AttemptEndVerdict decide_attempt_end(const AttemptEndFacts& facts, const model::RetryPolicy& policy, double unit) {
   if (facts.outcome == Outcome::succeeded) return {RunEvent::succeed, Outcome::succeeded, {}, {}};
   if (facts.cancel_asked || facts.outcome == Outcome::cancelled) {
@@ -25,7 +29,7 @@ AttemptEndVerdict decide_attempt_end(const AttemptEndFacts& facts, const model::
         RunEvent::cancel, facts.outcome == Outcome::interrupted ? Outcome::interrupted : Outcome::cancelled, {}, {}};
   }
   if (facts.outcome == Outcome::released)
-    return {RunEvent::release, Outcome::released, held_file_delay, model::reason::file_held};
+    return {RunEvent::release, Outcome::released, held_file_delay(facts.held_for), model::reason::file_held};
   if (facts.outcome == Outcome::interrupted) {
     if (facts.interruptions + 1 > max_interruptions) {
       return {RunEvent::fail, Outcome::interrupted, {}, model::reason::interruptions_spent};

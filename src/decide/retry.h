@@ -18,14 +18,17 @@ inline constexpr int max_interruptions = 3;
 /// jitter), for any n (O-20).
 Micros backoff_delay(const model::RetryPolicy& policy, int failures, double unit);
 
-/// How often a run looks again for a DuckDB file that somebody outside Eider holds.
-inline constexpr Micros held_file_delay = std::chrono::seconds(1);
+/// When a run looks again for a DuckDB file that somebody outside Eider has held for so long: after a quarter of that
+/// time, at least a second, at most half a minute. So it costs little, and what was held long is a quarter late at
+/// most.
+Micros held_file_delay(Micros held_for);
 
 struct AttemptEndFacts {
   model::Outcome outcome = model::Outcome::succeeded;
   bool cancel_asked = false;
   int failures = 0;       ///< before this one
   int interruptions = 0;  ///< before this one
+  Micros held_for{};      ///< since the run first found its DuckDB file held
 };
 
 struct AttemptEndVerdict {

@@ -91,12 +91,7 @@ void Loop::decide_expired(Turn& turn) {
   }
 }
 
-void Loop::place_cursors(Turn& turn) {
-  for (model::Change& change : state_.cursor_changes(turn.now())) {
-    if (turn.failed()) return;
-    turn.decide({std::move(change)});
-  }
-}
+void Loop::place_cursors(Turn& turn) { turn.decide(state_.cursor_changes(turn.now())); }
 
 /// Queued runs of what is no longer in the workspace end with the reason; running ones end as they end.
 void Loop::sweep_removed(Turn& turn) {

@@ -108,7 +108,10 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   const workspace::LoadedPipeline* loaded = state_.pipeline(run.pipeline);
   model::Attempt attempt = attempt_row(over, live->second, turn.now());
 
-  decide::AttemptEndFacts facts{*attempt.outcome, run.cancel_asked_at.has_value(), run.failures, run.interruptions};
+  decide::AttemptEndFacts facts{*attempt.outcome, run.cancel_asked_at.has_value(), run.failures, run.interruptions, {}};
+  if (const auto held = held_since_.find(over.run_id); held != held_since_.end()) {
+    facts.held_for = turn.now() - held->second;
+  }
   const bool ended_by_drain = draining_ && *attempt.outcome == model::Outcome::cancelled && !facts.cancel_asked;
   if (ended_by_drain)
     facts.outcome = model::Outcome::released;  // the server's wish, not the run's fault: nothing is counted
