@@ -27,8 +27,8 @@ int fail(const Error& error) {
 /// The API on its own thread, with a reader of its own.
 struct Api {
   std::unique_ptr<store::Reader> reader;
-  api::Server server{api::ServerLimits{}};
   std::unique_ptr<api::Service> service;
+  api::Server server{api::ServerLimits{}};  ///< ends first: its threads use the service
 };
 
 Result<std::unique_ptr<Api>> start_api(Core& core) {

@@ -1,33 +1,11 @@
 #include "cli/text.h"
 
-#include <array>
-
 #include <fmt/format.h>
+
+#include "base/utf8.h"
 
 namespace eider::cli {
 namespace {
-
-struct Character {
-  char32_t point = 0;
-  std::size_t length = 0;  ///< bytes; 0: not UTF-8
-};
-
-/// The first character of a text that is not empty.
-Character first_of(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return {};
-  char32_t point = first & (0xFFu >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0u) != 0x80u) return {};
-    point = point << 6 | (byte(i) & 0x3Fu);
-  }
-  constexpr std::array<char32_t, 5> least = {0, 0, 0x80, 0x800, 0x10000};
-  if (point < least[length] || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF)) return {};
-  return {point, length};
-}
 
 bool steers(char32_t point) {
   return point < 0x20 || (point >= 0x7F && point <= 0x9F) || point == 0x61C || (point >= 0x200E && point <= 0x200F) ||
@@ -55,7 +33,7 @@ std::string made_safe(std::string_view text, bool keep_lines) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const auto [point, length] = first_of(text);
+    const auto [point, length] = first_character(text);
     if (length == 0) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
     } else if (!steers(point) || (keep_lines && (point == '\n' || point == '\t'))) {
@@ -90,7 +68,7 @@ std::string safe_json(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   while (!json.empty()) {
-    const auto [point, length] = first_of(json);
+    const auto [point, length] = first_character(json);
     // Outside strings JSON holds none of these but line feeds and tabs.
     if (length > 0 && steers(point) && point != '\n' && point != '\t') {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(point));
@@ -107,7 +85,7 @@ std::string safe_json(std::string_view json) {
 std::size_t columns_of(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
-    const auto [point, length] = first_of(text);
+    const auto [point, length] = first_character(text);
     columns += width_of(point);
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
@@ -120,7 +98,7 @@ std::string cut(std::string_view text, std::size_t columns) {
   std::size_t used = 0;
   std::size_t at = 0;
   while (at < text.size()) {
-    const auto [point, length] = first_of(text.substr(at));
+    const auto [point, length] = first_character(text.substr(at));
     if (used + width_of(point) > columns - 1) break;
     used += width_of(point);
     at += std::max<std::size_t>(length, 1);

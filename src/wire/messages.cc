@@ -7,6 +7,8 @@
 
 #include <boost/json.hpp>
 
+#include "base/utf8.h"
+
 namespace eider::wire {
 namespace {
 
@@ -312,36 +314,6 @@ json::value facts_json(const std::string& facts) {
   json::error_code error;
   json::value parsed = json::parse(facts, error);
   return error ? json::value(facts) : parsed;
-}
-
-/// The length of the UTF-8 character at the front (Unicode table 3-7), or 0 where the bytes are none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  const unsigned second = byte(1);
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool overlong = first == 0xE0 && second < 0xA0;
-    const bool surrogate = first == 0xED && second > 0x9F;
-    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (first < 0xF0 || first > 0xF4) return 0;
-  const bool in_range = (first != 0xF0 || second >= 0x90) && (first != 0xF4 || second <= 0x8F);
-  return follows(1) && follows(2) && follows(3) && in_range ? 4 : 0;
-}
-
-/// Bytes that are no UTF-8 (of a path in an error, say) become U+FFFD: readers of the API refuse them.
-std::string made_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    out += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace eider::worker {
 namespace {
-
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
 bool plain(unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
@@ -38,21 +38,6 @@ unsigned char byte_at(std::string_view bytes, std::size_t at) { return static_ca
 
 }  // namespace
 
-std::size_t utf8_length(std::string_view bytes, std::size_t at) {
-  const unsigned char first = byte_at(bytes, at);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || at + length > bytes.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte_at(bytes, at + i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned char second = byte_at(bytes, at + 1);
-  // Overlong forms, surrogates, and what is over U+10FFFF.
-  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
-  if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) return 0;
-  return length;
-}
-
 bool append_json_string(std::string& out, std::string_view bytes) {
   bool valid = true;
   out += '"';
@@ -67,9 +52,9 @@ bool append_json_string(std::string& out, std::string_view bytes) {
       append_escaped(out, byte_at(bytes, at++));
       continue;
     }
-    const std::size_t length = utf8_length(bytes, at);
+    const std::size_t length = first_character(bytes.substr(at)).length;
     valid = valid && length > 0;
-    out.append(length > 0 ? bytes.substr(at, length) : kReplacement);
+    out.append(length > 0 ? bytes.substr(at, length) : replacement_character);
     at += length > 0 ? length : 1;
   }
   out += '"';
@@ -95,7 +80,7 @@ std::string_view cut_at_character(std::string_view bytes, std::size_t limit_byte
   // At most three bytes back lies the first byte of a character that the cut would split.
   for (std::size_t back = 1; back <= 3 && back <= limit_bytes; ++back) {
     const std::size_t begin = limit_bytes - back;
-    const std::size_t length = utf8_length(bytes, begin);
+    const std::size_t length = first_character(bytes.substr(begin)).length;
     if (length > 1) return bytes.substr(0, length > back ? begin : limit_bytes);
   }
   return bytes.substr(0, limit_bytes);

@@ -10,8 +10,6 @@ namespace eider::worker {
 /// false when there was one.
 bool append_json_string(std::string& out, std::string_view bytes);
 void append_base64(std::string& out, std::string_view bytes);
-/// The length of the character that begins at `at` (1 to 4), or 0 where the bytes are no valid UTF-8.
-std::size_t utf8_length(std::string_view bytes, std::size_t at);
 /// The longest prefix of at most `limit_bytes` that does not end within a character.
 std::string_view cut_at_character(std::string_view bytes, std::size_t limit_bytes);
 /// `a.b-c` -> `a_b_c`: what may be the name of a variable.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace eider::workspace {
 namespace {
 
@@ -26,26 +28,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
     std::swap(above, row);
   }
   return above[b.size()];
-}
-
-/// How many bytes a valid UTF-8 sequence at the front takes; 0 when it is not valid. No surrogates, no overlong forms.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    if (!follows(1) || !follows(2)) return 0;
-    if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F)) return 0;
-    return 3;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    if (!follows(1) || !follows(2) || !follows(3)) return 0;
-    if ((first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) return 0;
-    return 4;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -81,7 +63,7 @@ std::string shown(std::string_view text) {
   std::size_t characters = 0;
   while (!text.empty()) {
     if (++characters > longest) return out + "…";
-    const std::size_t length = utf8_length(text);
+    const std::size_t length = first_character(text).length;
     const auto c = static_cast<unsigned char>(text.front());
     if (c == '\n') {
       out += "\\n";
@@ -95,14 +77,6 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-bool is_utf8_text(std::string_view bytes) {
-  while (!bytes.empty()) {
-    if (bytes.front() == '\0') return false;
-    const std::size_t length = utf8_length(bytes);
-    if (length == 0) return false;
-    bytes.remove_prefix(length);
-  }
-  return true;
-}
+bool is_utf8_text(std::string_view bytes) { return is_utf8(bytes) && bytes.find('\0') == std::string_view::npos; }
 
 }  // namespace eider::workspace
