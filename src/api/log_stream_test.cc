@@ -41,7 +41,7 @@ class LogStreamTest : public testing::Test {
     }
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   wire::Layout layout_;
   FakeReader reader_;
 };

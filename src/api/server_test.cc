@@ -126,7 +126,7 @@ class ServerTest : public testing::Test {
     return "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + more + "\r\n";
   }
 
-  TempFolder folder_;
+  TestFolder folder_;
   std::string path_;
   std::shared_ptr<ScriptedStream::Script> script_ = std::make_shared<ScriptedStream::Script>();
   std::atomic<int> handled_{0};

@@ -9,6 +9,7 @@
 
 #include "api/offline.h"
 #include "base/check.h"
+#include "base/test_folder.h"
 
 namespace eider::api {
 
@@ -110,26 +111,6 @@ class FakeReader final : public store::Reader {
   std::vector<model::Run> runs_;
   std::vector<model::Attempt> attempts_;
   std::vector<model::Occurrence> occurrences_;
-};
-
-/// A folder of the test's own.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "eider-api-XXXXXX").string();
-    EIDER_CHECK(::mkdtemp(name.data()) != nullptr, "no temporary folder");
-    path_ = name;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 }  // namespace eider::api

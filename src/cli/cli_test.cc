@@ -12,7 +12,7 @@ namespace {
 namespace json = boost::json;
 
 TEST(WithoutServer, InitMakesAWorkspaceThatIsGoodAndNeverOverwrites) {
-  const TempFolder folder;
+  const TestFolder folder;
   Program program(folder.path());
   EXPECT_EQ(program.run({"init", "mine"}).code, 0);
   EXPECT_EQ(program.run({"-w", "mine", "validate"}).code, 0);
@@ -26,7 +26,7 @@ TEST(WithoutServer, TheWorkspaceIsTheNearestFolderUpwards) {
   workspace.write("sql/deep/x.sql", "");
   Program below(workspace.path() + "/sql/deep");
   EXPECT_EQ(below.run({"status"}).code, 0);
-  const TempFolder elsewhere;
+  const TestFolder elsewhere;
   Program outside(elsewhere.path());
   const Outcome lost = outside.run({"status"});
   EXPECT_EQ(lost.code, 2);
@@ -76,7 +76,7 @@ TEST(WithoutServer, ReadingVerbsReadTheFilesAndAnEmptyStore) {
 }
 
 /// A store as a server that is gone left it: two runs, the first claimed, with a log.
-void leave_two_runs(const TempFolder& workspace) {
+void leave_two_runs(const TestFolder& workspace) {
   const wire::Layout layout{workspace.path()};
   std::filesystem::create_directories(layout.state_folder());
   auto store = store::open_sqlite_store({layout.state_db(), true});
@@ -173,7 +173,7 @@ TEST(WithoutServer, WrongRequestsAreExplained) {
 }
 
 TEST(WithoutServer, PreviewOfACronExpressionNeedsNoWorkspace) {
-  const TempFolder folder;
+  const TestFolder folder;
   Program program(folder.path());
   const Outcome shown = program.run({"schedule", "preview", "--cron", "30 2 * * *", "--timezone", "Europe/Brussels",
                                      "--from", "2026-03-28T12:00:00Z", "--count", "2", "--json"});
@@ -258,7 +258,7 @@ TEST(WithoutServer, CompletionKnowsTheNamesOfTheWorkspace) {
   EXPECT_EQ(program.run({"__complete", "bash", "runs", "list", "--pipeline", "=", "d"}).out, "daily\n");
   EXPECT_EQ(program.run({"__complete", "fish", "runs", "list", "--pipeline=d"}).out, "--pipeline=daily\n");
   EXPECT_EQ(program.run({"__complete", "zsh", "sta"}).out, "status\n");
-  const TempFolder nowhere;
+  const TestFolder nowhere;
   const Outcome lost = Program(nowhere.path()).run({"__complete", "bash", "run", ""});
   EXPECT_EQ(lost.code, 0);
   EXPECT_EQ(lost.out + lost.error, "") << "a completion never complains";

@@ -12,6 +12,7 @@
 #include "api/server.h"
 #include "base/check.h"
 #include "base/fd.h"
+#include "base/test_folder.h"
 #include "cli/session.h"
 #include "wire/layout.h"
 
@@ -19,33 +20,8 @@ namespace eider::cli {
 
 inline Instant at(const char* text) { return *parse_rfc3339(text); }
 
-/// A folder of the test's own.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "eider-cli-XXXXXX").string();
-    EIDER_CHECK(::mkdtemp(name.data()) != nullptr, "no temporary folder");
-    path_ = std::filesystem::canonical(name).string();
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::string& path() const { return path_; }
-  void write(const std::string& file, const std::string& content) const {
-    const auto whole = std::filesystem::path(path_) / file;
-    std::filesystem::create_directories(whole.parent_path());
-    std::ofstream(whole) << content;
-  }
-
- private:
-  std::string path_;
-};
-
 /// A workspace with one pipeline, `daily`, which has the schedule `daily/nightly`.
-class TempWorkspace : public TempFolder {
+class TempWorkspace : public TestFolder {
  public:
   TempWorkspace() {
     write("eider.yaml", "pools: { heavy: { slots: 2 } }\n");
@@ -109,7 +85,7 @@ class Program {
 class ScriptedServer {
  public:
   using Answer = std::function<api::Response(const api::Request&)>;
-  ScriptedServer(const TempFolder& workspace, Answer answer) : server_(api::ServerLimits{}) {
+  ScriptedServer(const TestFolder& workspace, Answer answer) : server_(api::ServerLimits{}) {
     const wire::Layout layout{workspace.path()};
     std::filesystem::create_directories(layout.state_folder());
     const auto listening = server_.listen(layout.api_socket());

@@ -4,7 +4,7 @@
 
 #include <rapidcheck/gtest.h>
 
-#include "workspace/test_folder.h"
+#include "workspace/test_support.h"
 
 namespace eider::workspace {
 namespace {
@@ -14,18 +14,18 @@ using Lines = std::vector<std::string>;
 constexpr const char* kGood = "steps:\n  - id: a\n    run: [\"true\"]\n";
 
 Workspace load(const TestFolder& folder, const LoadOptions& options = {}) {
-  auto loaded = load_workspace(folder.root(), options);
+  auto loaded = load_workspace(folder.path(), options);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return *std::move(loaded);
 }
 
 TEST(LoadFiles, NoWorkspace) {
   const TestFolder folder;
-  auto loaded = load_workspace(folder.root());
+  auto loaded = load_workspace(folder.path());
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().code, ErrorCode::not_found);
   EXPECT_EQ(loaded.error().message,
-            folder.root() + ": no eider.yaml here, so this is no workspace; `eider init` makes one");
+            folder.path() + ": no eider.yaml here, so this is no workspace; `eider init` makes one");
   loaded = load_workspace(folder.path("no"));
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().message, folder.path("no") + ": no such folder");
@@ -37,7 +37,7 @@ TEST(LoadFiles, AnEmptySettingsFileIsFine) {
   const Workspace loaded = load(folder);
   EXPECT_TRUE(loaded.usable);
   EXPECT_EQ(loaded.settings, model::Settings());
-  EXPECT_EQ(loaded.root, folder.root());
+  EXPECT_EQ(loaded.root, folder.path());
 }
 
 TEST(LoadFiles, ABrokenSettingsFileRefusesTheWhole) {
@@ -308,7 +308,7 @@ RC_GTEST_PROP(LoadProperty, AnyChangeOfAGoodFileEndsInAPipelineOrAnError, ()) {
           rc::gen::container<std::string>(rc::gen::arbitrary<char>()))));
   for (const auto& [at, piece] : changes) text.replace(std::min(at, text.size()), piece.size(), piece);
   folder.write("pipelines/x.yaml", text);
-  const auto loaded = load_workspace(folder.root());
+  const auto loaded = load_workspace(folder.path());
   RC_ASSERT(loaded.ok());
   const bool said = std::any_of(loaded->diagnostics.begin(), loaded->diagnostics.end(),
                                 [](const Diagnostic& d) { return d.severity == Severity::error; });

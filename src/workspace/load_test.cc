@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "workspace/test_folder.h"
+#include "workspace/test_support.h"
 
 namespace eider::workspace {
 namespace {
@@ -21,7 +21,7 @@ LoadOptions with_variables(std::map<std::string, std::string> variables) {
 }
 
 Workspace load(const TestFolder& folder, const LoadOptions& options = {}) {
-  auto loaded = load_workspace(folder.root(), options);
+  auto loaded = load_workspace(folder.path(), options);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return *std::move(loaded);
 }

@@ -1,6 +1,6 @@
 #include "workspace/reload.h"
 
-#include "workspace/test_folder.h"
+#include "workspace/test_support.h"
 
 namespace eider::workspace {
 namespace {
@@ -19,7 +19,7 @@ class Reload : public ::testing::Test {
     ASSERT_EQ(now_.pipelines.size(), 3u);
   }
   Workspace load() {
-    auto loaded = load_workspace(folder_.root());
+    auto loaded = load_workspace(folder_.path());
     EXPECT_TRUE(loaded.ok());
     return *std::move(loaded);
   }

@@ -1,6 +1,6 @@
 #include "workspace/scaffold.h"
 
-#include "workspace/test_folder.h"
+#include "workspace/test_support.h"
 
 namespace eider::workspace {
 namespace {
@@ -19,7 +19,7 @@ TEST(Scaffold, LoadsWithoutAWord) {
 TEST(Scaffold, RefusesToOverwrite) {
   const TestFolder folder;
   folder.write("sql/hello.sql", "mine");
-  const auto written = write_scaffold(folder.root());
+  const auto written = write_scaffold(folder.path());
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code, ErrorCode::conflict);
   EXPECT_EQ(written.error().message, folder.path("sql/hello.sql") + ": exists already; nothing was written");

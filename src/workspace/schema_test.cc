@@ -6,7 +6,7 @@
 #include <regex.h>
 #include <boost/json.hpp>
 
-#include "workspace/test_folder.h"
+#include "workspace/test_support.h"
 #include "workspace/yaml_tree.h"
 
 namespace eider::workspace {
@@ -178,7 +178,7 @@ class Both : public ::testing::Test {
   bool schema_accepts(const std::string& text) { return schema_accepts(pipeline_, text); }
   Lines parser_says(const std::string& text) {
     folder_.write("pipelines/x.yaml", text);
-    const auto loaded = load_workspace(folder_.root());
+    const auto loaded = load_workspace(folder_.path());
     Lines out = loaded.ok() ? lines_of(loaded->diagnostics) : Lines{loaded.error().message};
     return out;
   }
@@ -277,7 +277,7 @@ TEST_F(Both, AgreeOnSettings) {
   };
   for (const auto& [text, good] : cases) {
     folder_.write("eider.yaml", text);
-    const auto loaded = load_workspace(folder_.root());
+    const auto loaded = load_workspace(folder_.path());
     ASSERT_TRUE(loaded.ok());
     EXPECT_EQ(loaded->usable, good) << text;
     EXPECT_EQ(schema_accepts(workspace_, text), good) << text;
@@ -304,7 +304,7 @@ const Section& section_named(std::string_view name) {
 TEST_F(Both, WhatTheTableCallsADefaultIsOne) {
   const auto definition = [&](const std::string& text) {
     folder_.write("pipelines/x.yaml", text);
-    const auto loaded = load_workspace(folder_.root());
+    const auto loaded = load_workspace(folder_.path());
     EXPECT_TRUE(loaded.ok() && loaded->pipelines.contains("x")) << text;
     if (!loaded.ok() || !loaded->pipelines.contains("x")) return std::string();
     EXPECT_TRUE(loaded->diagnostics.empty()) << format(loaded->diagnostics[0]);
@@ -334,7 +334,7 @@ TEST_F(Both, WhatTheTableCallsADefaultIsOne) {
     }
   }
   folder_.write("eider.yaml", settings);
-  EXPECT_EQ(load_workspace(folder_.root())->settings, model::Settings()) << settings;
+  EXPECT_EQ(load_workspace(folder_.path())->settings, model::Settings()) << settings;
 }
 
 TEST(Schema, NamesEveryKeyAndNoOther) {

@@ -1,0 +1,19 @@
+// What the tests of this module share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/test_folder.h"
+#include "workspace/load.h"
+
+namespace eider::workspace {
+
+/// Each diagnostic of the load as one line.
+inline std::vector<std::string> lines_of(const std::vector<Diagnostic>& diagnostics) {
+  std::vector<std::string> lines;
+  for (const Diagnostic& diagnostic : diagnostics) lines.push_back(format(diagnostic));
+  return lines;
+}
+
+}  // namespace eider::workspace
