@@ -1,6 +1,7 @@
 #include "app/core.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cerrno>
 #include <filesystem>
@@ -27,6 +28,15 @@ void say(const std::vector<workspace::Diagnostic>& diagnostics) {
     log::write(diagnostic.severity == workspace::Severity::error ? log::Level::error : log::Level::warning,
                workspace::format(diagnostic));
   }
+}
+
+/// A worker and a client take a few each; the soft limit of most systems (1,024) is meant for programs that call
+/// select().
+void raise_descriptor_limit() {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused, it stays as it was
 }
 
 }  // namespace
@@ -62,6 +72,7 @@ Core::~Core() {
 }
 
 Result<void> Core::build() {
+  raise_descriptor_limit();
   auto workspace = first_workspace();
   if (!workspace) return workspace.error();
   if (auto made = make_folders(layout_.state_folder()); !made) return made.error();

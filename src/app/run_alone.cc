@@ -107,7 +107,6 @@ class AloneRun {
 int run_alone(const cli::RunAloneRequest& request) {
   const std::initializer_list<int> signals = {SIGTERM, SIGINT};
   block_signals(signals);
-  std::signal(SIGPIPE, SIG_IGN);
   log::set_level(log::Level::warning);  // the command tells the story of its run; the engine only what is wrong
   CoreOptions options;
   options.workspace = request.workspace;

@@ -70,7 +70,6 @@ void on_signal(Core& core, EventLines& lines, int signal, int& stops) {
 int serve(const cli::ServeRequest& request) {
   const std::initializer_list<int> signals = {SIGTERM, SIGINT, SIGHUP};
   block_signals(signals);
-  std::signal(SIGPIPE, SIG_IGN);
   std::unique_ptr<EventLines> lines;
   CoreOptions options;
   options.workspace = request.workspace;

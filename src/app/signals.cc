@@ -21,6 +21,7 @@ sigset_t set_of(std::initializer_list<int> signals) {
 void block_signals(std::initializer_list<int> signals) {
   const sigset_t set = set_of(signals);
   EIDER_CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0, "pthread_sigmask");
+  for (const int as_error : {SIGPIPE, SIGXFSZ}) std::signal(as_error, SIG_IGN);
 }
 
 Signals::Signals(Reactor& reactor, std::initializer_list<int> signals, std::function<void(int)> on_signal)

@@ -10,7 +10,8 @@
 
 namespace eider::app {
 
-/// Blocks the signals for this thread and those it starts later. Call it before the first thread.
+/// Blocks the signals for this thread and those it starts later. Call it before the first thread. A closed pipe and a
+/// file that may not grow are errors of a write from then on, not signals.
 void block_signals(std::initializer_list<int> signals);
 
 /// Calls `on_signal` on the reactor's thread for each of the blocked signals that arrives.

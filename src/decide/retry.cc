@@ -18,8 +18,8 @@ Micros backoff_delay(const model::RetryPolicy& policy, int failures, double unit
   return Micros(static_cast<std::int64_t>(std::max(spread, 0.0)));
 }
 
-Micros held_file_delay(Micros held_for) {
-  return std::clamp<Micros>(held_for / 4, std::chrono::seconds(1), std::chrono::seconds(30));
+Micros look_again_delay(Micros waited) {
+  return std::clamp<Micros>(waited / 4, std::chrono::seconds(1), std::chrono::seconds(30));
 }
 
 AttemptEndVerdict decide_attempt_end(const AttemptEndFacts& facts, const model::RetryPolicy& policy, double unit) {
@@ -29,7 +29,7 @@ AttemptEndVerdict decide_attempt_end(const AttemptEndFacts& facts, const model::
         RunEvent::cancel, facts.outcome == Outcome::interrupted ? Outcome::interrupted : Outcome::cancelled, {}, {}};
   }
   if (facts.outcome == Outcome::released)
-    return {RunEvent::release, Outcome::released, held_file_delay(facts.held_for), model::reason::file_held};
+    return {RunEvent::release, Outcome::released, look_again_delay(facts.waited), {}};
   if (facts.outcome == Outcome::interrupted) {
     if (facts.interruptions + 1 > max_interruptions) {
       return {RunEvent::fail, Outcome::interrupted, {}, model::reason::interruptions_spent};

@@ -18,17 +18,17 @@ inline constexpr int max_interruptions = 3;
 /// jitter), for any n (O-20).
 Micros backoff_delay(const model::RetryPolicy& policy, int failures, double unit);
 
-/// When a run looks again for a DuckDB file that somebody outside Eider has held for so long: after a quarter of that
-/// time, at least a second, at most half a minute. So it costs little, and what was held long is a quarter late at
-/// most.
-Micros held_file_delay(Micros held_for);
+/// When a run is tried again that something outside of it has kept from starting for so long (its DuckDB file is held,
+/// the server has no descriptors left): after a quarter of that time, at least a second, at most half a minute. So it
+/// costs little, and what has waited long is a quarter late at most.
+Micros look_again_delay(Micros waited);
 
 struct AttemptEndFacts {
   model::Outcome outcome = model::Outcome::succeeded;
   bool cancel_asked = false;
   int failures = 0;       ///< before this one
   int interruptions = 0;  ///< before this one
-  Micros held_for{};      ///< since the run first found its DuckDB file held
+  Micros waited{};        ///< since the run was first given back (released)
 };
 
 struct AttemptEndVerdict {

@@ -87,15 +87,15 @@ TEST(AttemptEnd, InterruptionsWaitForNothing) {
   EXPECT_EQ(decide_attempt_end({Outcome::interrupted, false, 0, 0}, {}, 0.5).delay, Micros(0));
 }
 
-TEST(Retry, AHeldFileIsLookedForLessOftenTheLongerItIsHeld) {
+TEST(Retry, WhatIsKeptFromStartingLooksAgainLessOftenTheLongerItWaits) {
   using std::chrono::milliseconds;
   using std::chrono::seconds;
   const std::pair<Micros, Micros> table[] = {{Micros(-5), seconds(1)},   {Micros(0), seconds(1)},
                                              {seconds(4), seconds(1)},   {seconds(6), milliseconds(1500)},
                                              {seconds(60), seconds(15)}, {std::chrono::hours(9), seconds(30)}};
-  for (const auto& [held_for, delay] : table) {
-    AttemptEndFacts facts{Outcome::released, false, 0, 0, held_for};
-    EXPECT_EQ(decide_attempt_end(facts, {}, 0.5).delay, delay) << held_for.count();
+  for (const auto& [waited, delay] : table) {
+    AttemptEndFacts facts{Outcome::released, false, 0, 0, waited};
+    EXPECT_EQ(decide_attempt_end(facts, {}, 0.5).delay, delay) << waited.count();
   }
 }
 

@@ -24,9 +24,12 @@ struct Head {
 
 }  // namespace
 
+/// What the server lacks (descriptors, inodes, processes) every run lacks: all wait, and one look finds out.
+bool Loop::starts_are_held() const { return parts_.clock.boottime() < starts_held_until_; }
+
 void Loop::admit(Turn& turn) {
   if (state_.release_backoffs(turn.now())) admission_due_ = true;
-  if (!admission_due_ || turn.failed()) return;
+  if (!admission_due_ || turn.failed() || starts_are_held()) return;
   std::set<Head> heads;
   for (const auto& [pipeline, runs] : state_.runs_by_pipeline()) {
     if (!runs.ready.empty()) heads.insert({runs.ready.begin()->first, runs.ready.begin()->second, pipeline});
@@ -73,7 +76,7 @@ bool Loop::claim(Turn& turn, const model::Run& run, const workspace::LoadedPipel
   if (run.scheduled_for) job.facts["scheduled_for"] = format_rfc3339(*run.scheduled_for);
   if (!run.partition.empty()) job.facts["partition"] = run.partition;
   if (!run.params.empty()) job.facts["params"] = run.params;
-  if (!turn.decide(std::move(changes))) return false;
+  if (!turn.decide_surely(std::move(changes))) return false;
   turn.after_commit([this, job = std::move(job)]() mutable { parts_.workers.hand_off(std::move(job)); });
   return true;
 }
@@ -100,9 +103,11 @@ std::vector<Waiting> Loop::waiting_for(const model::Run& run) const {
     out.push_back({"definition", run.pipeline, "the pipeline's file is wrong; run `eider validate`", run.created_at});
     return out;
   }
-  if (const auto held = held_since_.find(run.id); held != held_since_.end()) {
-    const std::string file = loaded->pipeline->database ? loaded->pipeline->database->file : std::string();
-    out.push_back({"database", file, run.error, held->second});
+  if (starts_are_held()) out.push_back({"start", "server", start_trouble_, start_trouble_since_});
+  if (const auto since = released_since_.find(run.id); since != released_since_.end()) {
+    const bool held = run.reason == model::reason::file_held && loaded->pipeline->database;
+    out.push_back(
+        {held ? "database" : "start", held ? loaded->pipeline->database->file : "server", run.error, since->second});
   } else if (run.not_before > now) {
     const std::string why = run.error.empty() ? std::string() : ": " + run.error.substr(0, run.error.find('\n'));
     out.push_back(

@@ -32,12 +32,11 @@ void Loop::decide_commands(Turn& turn) {
       commands_.resize(i);
       return;
     }
-    std::visit(
-        Cases{[&](const StartRun& c) { start_run(turn, c); }, [&](const CancelRun& c) { cancel_run(turn, c); },
-              [&](const PauseSchedule& c) { pause_schedule(turn, c); }, [&](const Reload& c) { reload(turn, c); },
-              [&](const Stop& c) { stop(turn, c); }, [&](const TurnClock& c) { answer_clock(turn, c); },
-              [](const auto&) { EIDER_CHECK(false, "a question among the commands"); }},
-        commands_[i]);
+    std::visit(Cases{[&](const StartRun& c) { start_run(turn, c); }, [&](const CancelRun& c) { cancel_run(turn, c); },
+                     [&](const PauseSchedule& c) { pause_schedule(turn, c); },
+                     [&](const Reload& c) { reload(turn, c); }, [&](const TurnClock& c) { answer_clock(turn, c); },
+                     [](const auto&) { EIDER_CHECK(false, "a question among the commands"); }},
+               commands_[i]);
   }
 }
 
@@ -161,7 +160,8 @@ void Loop::reload(Turn& turn, const Reload& command) {
   turn.after_commit([reply = command.reply, texts = std::move(texts)] { reply(texts); });
 }
 
-void Loop::stop(Turn& turn, const Stop& command) {
+/// A wish that needs no row: it holds whether or not the store can be written.
+void Loop::stop(const Stop& command) {
   if (!draining_)
     log::info(command.leave_running ? "stopping, running runs go on alone" : "stopping: waiting for running runs");
   draining_ = true;
@@ -169,19 +169,23 @@ void Loop::stop(Turn& turn, const Stop& command) {
   const Micros limit = command.now ? Micros(0) : state_.workspace().settings.drain_timeout;
   const Micros until = parts_.clock.boottime() + limit;
   drain_until_ = drain_until_ ? std::min(*drain_until_, until) : until;
-  if (command.reply) turn.after_commit([reply = command.reply] { reply({}); });
+  if (command.reply) command.reply({});
 }
 
 /// While stopping: past the limit what still runs is interrupted; it is queued again and goes on with the next server.
-void Loop::drain(Turn& turn) {
+/// A server that can't record it hands over instead.
+void Loop::drain() {
   if (leave_running_ || interrupted_ || !drain_until_ || parts_.clock.boottime() < *drain_until_) return;
+  if (!trouble_.empty()) {
+    log::warning("the store can't be written: running runs go on alone, and the next server picks them up");
+    leave_running_ = true;
+    return;
+  }
   interrupted_ = true;
-  turn.after_commit([this] {
-    for (const auto& [id, attempt] : state_.live()) {
-      log::info(fmt::format("run {} is interrupted: the time for stopping is over", id));
-      parts_.workers.cancel(id, attempt.number, "the server is stopping");
-    }
-  });
+  for (const auto& [id, attempt] : state_.live()) {
+    log::info(fmt::format("run {} is interrupted: the time for stopping is over", id));
+    parts_.workers.cancel(id, attempt.number, "the server is stopping");
+  }
 }
 
 /// A clock moves whether or not the store can be written: as soon as the command is taken.

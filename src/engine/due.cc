@@ -77,7 +77,9 @@ bool Loop::decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::
     return false;
   }
   // The instant ran before the clock was set back: it never runs again, and the cursor passes it (O-05).
-  return turn.decide({model::OccurrencesDecided{key, stands_at, decision.decided_until, {}}});
+  if (turn.decide_surely({model::OccurrencesDecided{key, stands_at, decision.decided_until, {}}})) return true;
+  if (turn.own_error()) state_.hold(key, turn.now() + limits::hold_after_error);
+  return false;
 }
 
 void Loop::decide_expired(Turn& turn) {
@@ -85,13 +87,14 @@ void Loop::decide_expired(Turn& turn) {
     const auto expiry = state_.first_expiry();
     if (!expiry || expiry->first > turn.now()) return;
     const std::string error = "it waited longer than the pipeline's queue_timeout";
-    if (turn.decide({model::QueuedCancelled{expiry->second, model::reason::expired, error, turn.now()}})) continue;
+    if (turn.decide_surely({model::QueuedCancelled{expiry->second, model::reason::expired, error, turn.now()}}))
+      continue;
     if (!turn.failed()) state_.hold_expiries(turn.now() + limits::hold_after_error);
     return;
   }
 }
 
-void Loop::place_cursors(Turn& turn) { turn.decide(state_.cursor_changes(turn.now())); }
+void Loop::place_cursors(Turn& turn) { turn.decide_surely(state_.cursor_changes(turn.now())); }
 
 /// Queued runs of what is no longer in the workspace end with the reason; running ones end as they end.
 void Loop::sweep_removed(Turn& turn) {
@@ -106,7 +109,7 @@ void Loop::sweep_removed(Turn& turn) {
   }
   for (const auto& [id, why] : gone) {
     if (turn.failed()) return;
-    turn.decide({model::QueuedCancelled{id, why, model::reason_sentence(why), turn.now()}});
+    turn.decide_surely({model::QueuedCancelled{id, why, model::reason_sentence(why), turn.now()}});
   }
 }
 

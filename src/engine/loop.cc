@@ -18,16 +18,15 @@ Loop::~Loop() = default;
 Loop::Next Loop::turn() {
   take_inputs();
   const Instant now = parts_.clock.now();
-  if (nothing_to_do(now)) {
-    settle_questions();
-    return next_wake(now);
-  }
+  if (!nothing_to_do(now)) decide_and_commit(now);
+  if (draining_) drain();
+  settle_questions();
+  return next_wake(parts_.clock.now());
+}
+
+void Loop::decide_and_commit(Instant now) {
   Turn turn(*this, now);
-  if (auto begun = parts_.store.begin(); !begun) {
-    note_trouble(begun.error().message);
-    settle_questions();
-    return next_wake(now);
-  }
+  if (auto begun = parts_.store.begin(); !begun) return note_trouble(begun.error().message);
   decide_all(turn);
   if (!turn.committed_.empty()) fault::point("turn.before_commit");
   if (turn.failed()) {
@@ -38,18 +37,16 @@ Loop::Next Loop::turn() {
   } else {
     settle(turn);
   }
-  settle_questions();
-  return next_wake(parts_.clock.now());
 }
 
 void Loop::decide_all(Turn& turn) {
+  if (options_.schedules && reloaded_) place_cursors(turn);  // before anything asks for one that is gone
   notice_clock(turn);
   decide_results(turn);
   decide_commands(turn);
   if (!draining_ && options_.schedules) decide_due(turn);
   decide_expired(turn);
   if (!draining_) admit(turn);
-  if (draining_) drain(turn);
 }
 
 /// Events become pending decisions; what only informs (a step started, progress) is noted at once.
@@ -63,12 +60,17 @@ void Loop::take_inputs() {
   }
   for (Command& command : parts_.inbox.take()) {
     if (const auto* clock = std::get_if<TurnClock>(&command)) turn_clock(*clock);
+    if (const auto* wish = std::get_if<Stop>(&command)) {
+      stop(*wish);
+      continue;
+    }
     (is_question(command) ? questions_ : commands_).push_back(std::move(command));
   }
 }
 
 bool Loop::nothing_to_do(Instant now) const {
-  if (!results_.empty() || !commands_.empty() || admission_due_ || clock_stepped_back() || draining_) return false;
+  if (!results_.empty() || !commands_.empty() || reloaded_ || clock_stepped_back()) return false;
+  if (admission_due_ && !draining_ && !starts_are_held()) return false;
   return !is_due(now);
 }
 
@@ -85,6 +87,7 @@ void Loop::settle(Turn& turn) {
     log::info("the store is written again: " + trouble_);
     trouble_.clear();
   }
+  reloaded_ = false;
   if (!turn.committed_.empty()) fault::point("turn.after_commit");
   results_.clear();
   commands_ = std::exchange(postponed_, {});
@@ -92,7 +95,7 @@ void Loop::settle(Turn& turn) {
   if (!turn.committed_.empty()) fault::point("turn.after_hand_off");
   for (const model::ChangeSet& set : turn.committed_) {
     for (const model::Change& change : set) {
-      if (const auto* cancelled = std::get_if<model::QueuedCancelled>(&change)) held_since_.erase(cancelled->run_id);
+      if (const auto* gone = std::get_if<model::QueuedCancelled>(&change)) released_since_.erase(gone->run_id);
     }
     if (parts_.observe) parts_.observe(set);
   }
@@ -120,12 +123,14 @@ void Loop::reload_memory(const std::string& why) {
     EIDER_CHECK(false, "the store cannot be read: " + open.error().message);
   }
   state_.load(std::move(*open), parts_.clock.now());
-  admission_due_ = true;
+  admission_due_ = reloaded_ = true;
 }
 
 Loop::Next Loop::next_wake(Instant now) const {
   Next next;
   if (!trouble_.empty()) {
+    // What ends meanwhile leaves its result; the next server picks it up.
+    next.ended = draining_ && leave_running_;
     next.retry_in = limits::store_retry;
     return next;
   }
@@ -136,7 +141,8 @@ Loop::Next Loop::next_wake(Instant now) const {
   if (const auto due = state_.first_due(); due && options_.schedules && !draining_) sooner(due->first);
   sooner(state_.first_backoff());
   if (const auto expiry = state_.first_expiry()) sooner(expiry->first);
-  if (admission_due_ || !commands_.empty()) sooner(now);
+  if (!commands_.empty() || (admission_due_ && !draining_ && !starts_are_held())) sooner(now);
+  if (admission_due_ && starts_are_held()) next.retry_in = starts_held_until_ - parts_.clock.boottime();
   if (draining_ && drain_until_ && !interrupted_)
     next.retry_in = std::max(Micros(0), *drain_until_ - parts_.clock.boottime());
   return next;
@@ -202,6 +208,16 @@ void Loop::recover() {
     const model::Run* run = state_.run(id);
     if (run && run->cancel_asked_at) parts_.workers.cancel(id, attempt.number, run->reason);
   }
+}
+
+bool Turn::decide_surely(model::ChangeSet changes) {
+  if (changes.empty()) return true;
+  if (decide(std::move(changes))) return true;
+  if (!failed_ && !own_error_) {
+    failed_ = true;
+    failure_ = Error{ErrorCode::conflict, "it is not as this server has written it: somebody else writes it as well"};
+  }
+  return false;
 }
 
 bool Turn::full() const { return decisions() >= limits::decisions_per_turn; }

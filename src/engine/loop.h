@@ -73,6 +73,7 @@ class Loop {
   void take_inputs();
   bool nothing_to_do(Instant now) const;
   bool is_due(Instant now) const;
+  void decide_and_commit(Instant now);
   void decide_all(Turn& turn);
   void settle(Turn& turn);
   void settle_questions();
@@ -87,6 +88,7 @@ class Loop {
   void watch_step(const supervise::WorkerEvent& event);
   void decide_results(Turn& turn);
   void decide_result(Turn& turn, const supervise::AttemptOver& over);
+  void note_start(const supervise::AttemptOver& over);
 
   // commands.cc: what people ask for.
   void decide_commands(Turn& turn);
@@ -94,10 +96,10 @@ class Loop {
   void cancel_run(Turn& turn, const CancelRun& command);
   void pause_schedule(Turn& turn, const PauseSchedule& command);
   void reload(Turn& turn, const Reload& command);
-  void stop(Turn& turn, const Stop& command);
+  void stop(const Stop& command);
   void turn_clock(const TurnClock& command);
   void answer_clock(Turn& turn, const TurnClock& command);
-  void drain(Turn& turn);
+  void drain();
 
   // due.cc: what the clock says.
   void decide_due(Turn& turn);
@@ -110,6 +112,7 @@ class Loop {
 
   // admission.cc: what may start.
   void admit(Turn& turn);
+  bool starts_are_held() const;
   bool claim(Turn& turn, const model::Run& run, const workspace::LoadedPipeline& loaded);
   void note_blocked(const std::string& pipeline, const std::vector<decide::Shortage>& missing, Instant now);
   std::vector<Waiting> waiting_for(const model::Run& run) const;
@@ -133,7 +136,11 @@ class Loop {
   std::vector<Command> questions_;               ///< answered at the end of the turn
   std::set<std::string> requested_;              ///< runs asked for in this process (requested_only)
   std::map<std::pair<std::string, std::string>, Instant> blocked_since_;  ///< (pipeline, "kind name") of queue heads
-  std::map<std::string, Instant> held_since_;  ///< runs whose DuckDB file is held from outside
+  std::map<std::string, Instant> released_since_;  ///< runs that something outside of them keeps from starting
+  std::string start_trouble_;                      ///< why attempts can't be started; empty: they can
+  Instant start_trouble_since_{};
+  Micros starts_held_until_{};  ///< on the boot clock: nothing is claimed before
+  bool reloaded_ = false;       ///< memory was read anew, and no turn has held since
   bool admission_due_ = true;
   bool draining_ = false;
   bool leave_running_ = false;

@@ -43,9 +43,10 @@ model::Attempt attempt_row(const supervise::AttemptOver& over, const model::Atte
     attempt.steps = wire::steps_json(result.steps);
     return attempt;
   }
-  attempt.outcome = over.with_server  ? model::Outcome::interrupted
-                    : over.by_timeout ? model::Outcome::timed_out
-                                      : model::Outcome::crashed;
+  attempt.outcome = over.not_started   ? model::Outcome::released
+                    : over.with_server ? model::Outcome::interrupted
+                    : over.by_timeout  ? model::Outcome::timed_out
+                                       : model::Outcome::crashed;
   attempt.worker_pid = over.worker_pid;
   attempt.exit_code = over.exit_code;
   attempt.signal = over.signal;
@@ -96,6 +97,22 @@ void Loop::decide_results(Turn& turn) {
   }
 }
 
+/// Whether attempts can be started at all.
+void Loop::note_start(const supervise::AttemptOver& over) {
+  if (!over.not_started) {
+    if (!start_trouble_.empty()) log::info("runs can be started again");
+    start_trouble_.clear();
+    return;
+  }
+  const std::string& error = over.result ? over.result->error : over.error;
+  if (start_trouble_.empty()) {
+    log::warning("runs can't be started: " + error);
+    start_trouble_since_ = parts_.clock.now();
+  }
+  start_trouble_ = error;
+  starts_held_until_ = parts_.clock.boottime() + decide::look_again_delay(parts_.clock.now() - start_trouble_since_);
+}
+
 void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   const auto live = state_.live().find(over.run_id);
   if (live == state_.live().end() || live->second.number != over.attempt) {
@@ -104,13 +121,14 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
         fmt::format("run {}: a result of attempt {} came too late and changes nothing", over.run_id, over.attempt));
     return;
   }
+  note_start(over);
   const model::Run run = *state_.run(over.run_id);
   const workspace::LoadedPipeline* loaded = state_.pipeline(run.pipeline);
   model::Attempt attempt = attempt_row(over, live->second, turn.now());
 
   decide::AttemptEndFacts facts{*attempt.outcome, run.cancel_asked_at.has_value(), run.failures, run.interruptions, {}};
-  if (const auto held = held_since_.find(over.run_id); held != held_since_.end()) {
-    facts.held_for = turn.now() - held->second;
+  if (const auto since = released_since_.find(over.run_id); since != released_since_.end()) {
+    facts.waited = turn.now() - since->second;
   }
   const bool ended_by_drain = draining_ && *attempt.outcome == model::Outcome::cancelled && !facts.cancel_asked;
   if (ended_by_drain)
@@ -126,6 +144,8 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   ended.not_before = turn.now() + (ended_by_drain ? Micros(0) : verdict.delay);
   if (ended_by_drain) {
     ended.reason = model::reason::server_stopped;
+  } else if (verdict.event == model::RunEvent::release) {
+    ended.reason = over.result && over.result->file_held ? model::reason::file_held : model::reason::not_started;
   } else {
     ended.reason = verdict.reason.empty() && verdict.event == model::RunEvent::cancel ? run.reason : verdict.reason;
   }
@@ -143,12 +163,12 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
       changes.emplace_back(model::CursorPlaced{std::move(moved)});
     }
   }
-  if (!turn.decide(std::move(changes))) return;
+  if (!turn.decide_surely(std::move(changes))) return;
   admission_due_ = true;
-  if (const model::Run* left = state_.run(over.run_id); left && left->reason == model::reason::file_held) {
-    held_since_.try_emplace(over.run_id, turn.now());
+  if (verdict.event == model::RunEvent::release && !ended_by_drain) {
+    released_since_.try_emplace(over.run_id, turn.now());
   } else {
-    held_since_.erase(over.run_id);
+    released_since_.erase(over.run_id);
   }
   turn.after_commit([this, id = over.run_id, number = over.attempt] {
     live_.erase(id);

@@ -18,7 +18,10 @@ class Turn {
   /// Applies one decision to the transaction and, when it holds, to memory. False: it does not hold any more.
   /// Once the store has failed (failed()), nothing more is applied.
   bool decide(model::ChangeSet changes);
-  /// True: as decide(), and an error of this one decision was logged and is in `error`.
+  /// The same for what holds by all that memory knows. Where the store says otherwise, somebody else has written it:
+  /// the turn fails, and memory is read anew.
+  bool decide_surely(model::ChangeSet changes);
+  /// Nothing of this turn will be committed.
   bool failed() const { return failed_; }
   const Error& failure() const { return *failure_; }
   /// The last decide() met an error that concerns it alone.

@@ -116,9 +116,12 @@ StatusView Loop::status_view() const {
   view.version = options_.version;
   view.workspace = state_.workspace().root;
   view.pid = static_cast<int>(getpid());
-  view.health = !trouble_.empty() ? "degraded" : draining_ ? "draining" : "ok";
-  if (!trouble_.empty())
+  view.health = !trouble_.empty() || !start_trouble_.empty() ? "degraded" : draining_ ? "draining" : "ok";
+  if (!trouble_.empty()) {
     view.health_detail = "the store cannot be written since " + format_rfc3339(trouble_since_) + ": " + trouble_;
+  } else if (!start_trouble_.empty()) {
+    view.health_detail = "runs can't be started since " + format_rfc3339(start_trouble_since_) + ": " + start_trouble_;
+  }
   view.pipelines = static_cast<int>(state_.workspace().pipelines.size());
   view.schedules = static_cast<int>(state_.schedules().size());
   view.broken_files = static_cast<int>(state_.workspace().broken.size());

@@ -162,6 +162,7 @@ TEST(Reasons, EveryCodeHasASentence) {
                            reason::budget_spent,
                            reason::interruptions_spent,
                            reason::file_held,
+                           reason::not_started,
                            reason::server_stopped,
                            reason::definition_broken}) {
     EXPECT_NE(reason_sentence(code), code);

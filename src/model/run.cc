@@ -52,6 +52,7 @@ constexpr Sentence sentences[] = {
     {reason::budget_spent, "no attempts were left"},
     {reason::interruptions_spent, "it was interrupted too often"},
     {reason::file_held, "a process outside Eider holds its DuckDB file"},
+    {reason::not_started, "the server could not start it; that is tried again"},
     {reason::server_stopped, "the server was stopped before it was done"},
     {reason::definition_broken, "the pipeline's file is wrong"},
 };

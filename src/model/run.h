@@ -54,6 +54,7 @@ inline constexpr const char* schedule_removed = "ScheduleRemoved";
 inline constexpr const char* budget_spent = "BudgetSpent";  ///< no attempts left
 inline constexpr const char* interruptions_spent = "InterruptionsSpent";
 inline constexpr const char* file_held = "FileHeld";            ///< from outside Eider; looked for again
+inline constexpr const char* not_started = "NotStarted";        ///< the server lacked something; tried again
 inline constexpr const char* server_stopped = "ServerStopped";  ///< interrupted by `eider stop`; queued again
 inline constexpr const char* definition_broken = "DefinitionBroken";
 }  // namespace reason

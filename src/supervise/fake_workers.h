@@ -15,11 +15,21 @@ class FakeWorkers final : public Workers {
   /// Every attempt succeeds as soon as it is handed off.
   bool finish_at_once = false;
 
+  /// Not empty: nothing can be started, for this reason.
+  std::string lacks;
+
   void hand_off(HandOff job) override {
     const std::string id = job.run_id;
     const int attempt = job.attempt;
     handed_off.push_back(std::move(job));
-    if (finish_at_once) {
+    if (!lacks.empty()) {
+      AttemptOver end;
+      end.run_id = id;
+      end.attempt = attempt;
+      end.not_started = true;
+      end.error = lacks;
+      events.emplace_back(std::move(end));
+    } else if (finish_at_once) {
       over(id, attempt, model::Outcome::succeeded);
     } else {
       busy[id] = attempt;

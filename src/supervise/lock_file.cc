@@ -23,7 +23,9 @@ bool try_flock(const UniqueFd& file, int how) {
 }  // namespace
 
 Result<UniqueFd> take_lock(const std::string& path) {
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const auto open_it = [&] { return UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)); };
+  UniqueFd file = open_it();
+  if (!file && errno == ENOENT && make_folders(path.substr(0, path.rfind('/')))) file = open_it();
   if (!file) return io_error("can't make the run's lock file " + path, errno);
   if (try_flock(file, LOCK_EX)) return file;
   if (errno != EWOULDBLOCK) return io_error("can't lock " + path, errno);

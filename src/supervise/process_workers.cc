@@ -120,6 +120,7 @@ struct ProcessWorkers::Impl {
     if (live == nullptr) return;
     const auto fail = [&](const Error& error) {
       live->over.error = error.message;
+      live->over.not_started = error.code != ErrorCode::refused;
       conclude(job.run_id);
     };
     if (job.definition->size() > wire::frame_limit_bytes) {  // said before time is spent on it
@@ -202,6 +203,7 @@ struct ProcessWorkers::Impl {
     live.adopted.reset();
     if (!free) return end(live, std::move(result), Micros(0));
     if (live.worker) fleet.release(*live.worker, !wears_out(result.outcome));
+    live.over.not_started = result.outcome == model::Outcome::released && !result.file_held;
     live.over.result = std::move(result);
     conclude(run_id);
   }
@@ -216,6 +218,7 @@ struct ProcessWorkers::Impl {
     live.over.signal = death.signal;
     live.over.peak_memory_bytes = death.peak_memory_bytes;
     live.over.error = live.killed_because.empty() ? death.error : live.killed_because;
+    live.over.not_started = !death.pid && !death.error.empty();
     end(live, std::nullopt, Micros(0));
   }
 
@@ -240,7 +243,7 @@ struct ProcessWorkers::Impl {
                     over.left_over_processes = remains.left_over_processes;
                     if (!remains.error.empty()) over.error += (over.error.empty() ? "" : "\n") + remains.error;
                     over.result = std::move(remains.result);
-                    if (over.result) over.with_server = over.by_timeout = false;
+                    if (over.result) over.with_server = over.by_timeout = over.not_started = false;
                     conclude(run_id);
                   });
   }

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <fstream>
 
 #include "supervise/lock_file.h"
 #include "supervise/process_workers_fixture.h"
@@ -317,6 +318,20 @@ TEST_F(ProcessWorkersTest, NoDescriptorLeaks) {
   EXPECT_TRUE(std::filesystem::is_empty(options_.layout.locks_folder()));
 }
 
+TEST_F(ProcessWorkersTest, TheFolderOfLocksIsMadeAgain) {
+  open();
+  run("a", "finish");
+  workers_->forget("a", 1);
+  std::filesystem::remove_all(options_.layout.locks_folder());
+  EXPECT_TRUE(run("b", "finish").result.has_value());
+  // Where that can't be, nothing of the run has begun, and it is not the run's fault.
+  std::filesystem::remove_all(options_.layout.locks_folder());
+  std::ofstream(options_.layout.locks_folder()) << "a file in its place";
+  const AttemptOver ended = run("c", "finish");
+  EXPECT_TRUE(ended.not_started);
+  EXPECT_NE(ended.error.find("can't make the run's lock file"), std::string::npos) << ended.error;
+}
+
 TEST_F(ProcessWorkersTest, NoDescriptorIsLeft) {
   open();
   run("a", "finish");
@@ -328,6 +343,7 @@ TEST_F(ProcessWorkersTest, NoDescriptorIsLeft) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
   const AttemptOver ended = run("b", "finish");
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(ended.not_started);
   EXPECT_FALSE(ended.result.has_value());
   EXPECT_NE(ended.error.find("Too many open files"), std::string::npos) << ended.error;
   EXPECT_TRUE(run("c", "finish").result.has_value());

@@ -31,6 +31,11 @@ Attempt::~Attempt() {
 }
 
 void Attempt::start() {
+  if (auto ready = make_places(); !ready) {
+    // The machine lacks something, not the run.
+    stop(model::Outcome::released, ready.error().message);
+    return;
+  }
   if (auto prepared = prepare(); !prepared) {
     fail(prepared.error().message);
     return;
@@ -40,12 +45,20 @@ void Attempt::start() {
   });
 }
 
-Result<void> Attempt::prepare() {
+/// What every attempt has under `.eider/`: its log, its temporary folder, its socket.
+Result<void> Attempt::make_places() {
   if (auto made = make_run_folder(job_.folder); !made) return made;
   const wire::Layout layout{services_.workspace};
   if (auto prepared = services_.folder.prepare(layout.worker_folder(::getpid())); !prepared) return prepared;
   log_.emplace(wire::Layout::attempt_log(job_.folder, job_.attempt), job_.log_limit_bytes);
   if (!log_->error().empty()) return Error{ErrorCode::io, "can't write the log: " + log_->error()};
+  run_.temp_folder = wire::Layout::attempt_temp(job_.folder, job_.attempt);
+  if (auto lent = services_.folder.lend_temp(run_.temp_folder); !lent) return lent;
+  return services_.reports.open_attempt_socket(services_.folder.socket(),
+                                               wire::Layout::attempt_socket(job_.folder, job_.attempt));
+}
+
+Result<void> Attempt::prepare() {
   auto pipeline = model::parse_definition(job_.definition);
   if (!pipeline) return Error{ErrorCode::corrupt, "the run's definition can't be read: " + pipeline.error().message};
   pipeline_ = std::move(*pipeline);
@@ -54,7 +67,6 @@ Result<void> Attempt::prepare() {
   run_.attempt = job_.attempt;
   run_.pipeline = pipeline_.name;
   run_.workspace = services_.workspace;
-  run_.temp_folder = wire::Layout::attempt_temp(job_.folder, job_.attempt);
   run_.facts = job_.facts;
   publishing_.emplace(pipeline_, services_.workspace, job_.run_id, job_.attempt);
   run_.outputs = publishing_->names();
@@ -72,10 +84,7 @@ Result<void> Attempt::prepare() {
   nodes_ = std::vector<Node>(pipeline_.steps.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].step = &pipeline_.steps[i];
 
-  if (auto lent = services_.folder.lend_temp(run_.temp_folder); !lent) return lent;
-  if (auto prepared = publishing_->prepare(); !prepared) return prepared;
-  return services_.reports.open_attempt_socket(services_.folder.socket(),
-                                               wire::Layout::attempt_socket(job_.folder, job_.attempt));
+  return publishing_->prepare();
 }
 
 void Attempt::fail(std::string error) { stop(model::Outcome::failed, std::move(error)); }

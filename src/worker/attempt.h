@@ -69,6 +69,7 @@ class Attempt {
     double progress = -1;
   };
 
+  Result<void> make_places();
   Result<void> prepare();
   void fail(std::string error);
   void stop(model::Outcome why, std::string error);

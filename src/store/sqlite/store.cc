@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <cerrno>
 #include <filesystem>
 
@@ -17,14 +18,30 @@ namespace eider::store {
 namespace sqlite {
 namespace {
 
+/// Device and inode; zeros where there is no file.
+using FileIdentity = std::pair<dev_t, ino_t>;
+FileIdentity file_at(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? FileIdentity{info.st_dev, info.st_ino} : FileIdentity{};
+}
+
 class SqliteStore final : public Store {
  public:
   explicit SqliteStore(std::unique_ptr<Connection> connection)
-      : connection_(std::move(connection)), changes_(*connection_), queries_(*connection_), checkpoint_(*connection_) {}
+      : connection_(std::move(connection)),
+        file_(file_at(connection_->path())),
+        changes_(*connection_),
+        queries_(*connection_),
+        checkpoint_(*connection_) {}
 
   Result<void> begin() override {
     EIDER_CHECK(!connection_->in_transaction(), "a turn begins after the one before has ended");
     lost_.reset();
+    // SQLite goes on writing a file that has been removed; what it commits then is nobody's.
+    if (file_at(connection_->path()) != file_) {
+      return Error{ErrorCode::unavailable,
+                   connection_->path() + " was removed or replaced while the server runs; put it back, or restart the server"};
+    }
     return plain(begin_);
   }
 
@@ -110,6 +127,7 @@ class SqliteStore final : public Store {
   }
 
   std::unique_ptr<Connection> connection_;
+  const FileIdentity file_;
   Changes changes_;
   WriterQueries queries_;
   Checkpoint checkpoint_;

@@ -1,0 +1,137 @@
+// What the loop does when the ground moves: the store is locked, changed by others or gone, the machine lacks
+// something.
+#include <gtest/gtest.h>
+
+#include "base/log.h"
+#include "engine/loop.h"
+#include "engine/test_bench.h"
+
+#include <sqlite3.h>
+
+namespace eider::engine {
+namespace {
+
+using model::Outcome;
+using model::RunState;
+using namespace std::chrono_literals;
+
+/// As a person with `sqlite3` would.
+void change_by_hand(const TestBench& bench, const char* sql) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open((bench.folder + "/state.db").c_str(), &db), SQLITE_OK);
+  char* error = nullptr;
+  EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, &error), SQLITE_OK) << error;
+  sqlite3_close(db);
+}
+
+std::unique_ptr<store::Store> lock_store(const TestBench& bench) {
+  auto other = store::open_sqlite_store({bench.folder + "/state.db", false});
+  EXPECT_TRUE(other.ok() && (*other)->begin().ok());
+  return std::move(*other);
+}
+
+std::unique_ptr<TestBench> each_minute() {
+  auto bench = std::make_unique<TestBench>();
+  bench->add_pipeline("p", [](model::Pipeline& p) {
+    p.schedules = {TestBench::every_minute()};
+    p.schedules[0].overlap = model::Overlap::allow;
+    p.max_active_runs = 0;
+  });
+  bench->boot();
+  return bench;
+}
+
+TEST(Trouble, RowsThatSomebodyElseChangedAreReadAnewAndTheLoopGoesOn) {
+  const char* const changes[] = {
+      "DELETE FROM cursors",
+      "UPDATE cursors SET decided_until = decided_until + 30000000",
+      "UPDATE cursors SET decided_until = decided_until - 30000000",
+      "UPDATE runs SET state = 2, finished_at = created_at",
+      "DELETE FROM attempts; DELETE FROM runs",
+  };
+  for (const char* const sql : changes) {
+    const auto bench = each_minute();
+    bench->advance(1min);
+    const std::string id = bench->runs().at(0).id;
+    change_by_hand(*bench, sql);
+    bench->workers->over(id, Outcome::succeeded);
+    bench->advance(1min);  // whatever it finds, this ends
+    bench->advance(1s);
+    EXPECT_EQ((bench->ask<AskStatus, StatusView>({}).health), "ok") << sql;
+    const std::size_t before = bench->workers->handed_off.size();
+    bench->advance(1min);
+    bench->advance(1min);
+    EXPECT_EQ(bench->workers->handed_off.size(), before + 2) << sql;
+    ASSERT_TRUE(bench->runs().size() >= 2u) << sql;
+  }
+}
+
+TEST(Trouble, AStoreThatWasReplacedIsNotWritten) {
+  const auto bench = each_minute();
+  std::filesystem::rename(bench->folder + "/state.db", bench->folder + "/aside");
+  bench->clock.advance(1min);
+  bench->loop->turn();
+  const auto status = bench->ask<AskStatus, StatusView>({});
+  EXPECT_EQ(status.health, "degraded");
+  EXPECT_NE(status.health_detail.find("was removed or replaced"), std::string::npos) << status.health_detail;
+  EXPECT_TRUE(bench->workers->handed_off.empty());
+  std::filesystem::rename(bench->folder + "/aside", bench->folder + "/state.db");
+  bench->settle();
+  EXPECT_EQ(bench->workers->handed_off.size(), 1u);
+  EXPECT_EQ((bench->ask<AskStatus, StatusView>({}).health), "ok");
+}
+
+TEST(Trouble, WhatTheMachineLacksIsNotTheRunsFault) {
+  const auto bench = each_minute();
+  bench->workers->lacks = "no inode is left";
+  for (int i = 0; i < 3; ++i) bench->start("p", true).value();
+  bench->advance(1s);
+  for (int i = 0; i < 120; ++i) bench->advance(1s);
+  const auto tries = bench->workers->handed_off.size();
+  EXPECT_LT(tries, 60u) << "all wait while nothing can be started";
+  EXPECT_GT(tries, 5u);
+  const auto status = bench->ask<AskStatus, StatusView>({});
+  EXPECT_EQ(status.health, "degraded");
+  EXPECT_NE(status.health_detail.find("no inode is left"), std::string::npos) << status.health_detail;
+  for (const model::Run& run : bench->runs()) {
+    EXPECT_EQ(run.state, RunState::queued);
+    EXPECT_EQ(run.failures, 0);
+    EXPECT_TRUE(bench->attempts(run.id).empty());
+  }
+  bench->workers->lacks.clear();
+  for (int i = 0; i < 31; ++i) bench->advance(1s);
+  EXPECT_EQ(bench->workers->busy.size(), bench->runs().size());
+  for (const model::Run& run : bench->runs()) bench->workers->over(run.id, Outcome::succeeded);
+  bench->settle();
+  EXPECT_EQ((bench->ask<AskStatus, StatusView>({}).health), "ok");
+  for (const model::Run& run : bench->runs()) EXPECT_EQ(run.state, RunState::succeeded);
+}
+
+// SIGTERM, a locked store, and a run that goes on: the server leaves in time, and the next one picks the run up.
+TEST(Trouble, AServerThatCannotWriteStopsAllTheSame) {
+  for (const bool now : {false, true}) {
+    TestBench bench;
+    bench.workspace_value.settings.drain_timeout = 30s;
+    bench.add_pipeline("p");
+    bench.boot();
+    const std::string id = bench.start("p").value();
+    {
+      const auto lock = lock_store(bench);
+      bench.workers->over(id, Outcome::succeeded);  // can't be recorded
+      EXPECT_FALSE(bench.loop->turn().ended);
+      bool answered = false;
+      bench.inbox->post(Stop{false, now, [&](const auto&) { answered = true; }});
+      EXPECT_EQ(bench.loop->turn().ended, now);
+      EXPECT_TRUE(answered);
+      bench.clock.advance(31s);
+      EXPECT_TRUE(bench.loop->turn().ended);
+      lock->rollback();
+    }
+    bench.traces[id].result_there = true;
+    bench.crash_and_boot();
+    EXPECT_EQ(bench.row(id).state, RunState::succeeded);
+  }
+}
+
+}  // namespace
+}  // namespace eider::engine
