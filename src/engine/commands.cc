@@ -175,13 +175,13 @@ void Loop::stop(const Stop& command) {
 /// While stopping: past the limit what still runs is interrupted; it is queued again and goes on with the next server.
 /// A server that can't record it hands over instead.
 void Loop::drain() {
-  if (leave_running_ || interrupted_ || !drain_until_ || parts_.clock.boottime() < *drain_until_) return;
+  if (leave_running_ || !drain_until_ || parts_.clock.boottime() < *drain_until_) return;
   if (!trouble_.empty()) {
     log::warning("the store can't be written: running runs go on alone, and the next server picks them up");
     leave_running_ = true;
     return;
   }
-  interrupted_ = true;
+  if (std::exchange(interrupted_, true)) return;
   for (const auto& [id, attempt] : state_.live()) {
     log::info(fmt::format("run {} is interrupted: the time for stopping is over", id));
     parts_.workers.cancel(id, attempt.number, "the server is stopping");

@@ -228,7 +228,7 @@ bool Turn::decide(model::ChangeSet changes) {
   auto applied = loop_.parts_.store.apply(changes);
   if (!applied) {
     const Error& error = applied.error();
-    if (error.code == ErrorCode::unavailable || error.code == ErrorCode::io) {
+    if (error.code != ErrorCode::conflict) {
       failed_ = true;
       failure_ = error;
     } else {

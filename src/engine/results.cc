@@ -130,7 +130,8 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   if (const auto since = released_since_.find(over.run_id); since != released_since_.end()) {
     facts.waited = turn.now() - since->second;
   }
-  const bool ended_by_drain = draining_ && *attempt.outcome == model::Outcome::cancelled && !facts.cancel_asked;
+  // Nobody's cancel that was committed: a server, perhaps the one before, has interrupted what ran when it stopped.
+  const bool ended_by_drain = *attempt.outcome == model::Outcome::cancelled && !facts.cancel_asked;
   if (ended_by_drain)
     facts.outcome = model::Outcome::released;  // the server's wish, not the run's fault: nothing is counted
   const auto verdict =

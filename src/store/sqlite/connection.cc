@@ -104,6 +104,10 @@ Error Connection::error(int code) const {
               fmt::format("{}: cannot be written: make the file and its folder writable for this user", path_)};
     case SQLITE_CANTOPEN:
       return cannot_open(db_, path_, code);
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+      return {ErrorCode::conflict, fmt::format("{}: {}", path_, sqlite3_errmsg(db_))};
     default:
       return {ErrorCode::io, fmt::format("{}: {}{}", path_, sqlite3_errmsg(db_), system)};
   }

@@ -39,8 +39,9 @@ class SqliteStore final : public Store {
     lost_.reset();
     // SQLite goes on writing a file that has been removed; what it commits then is nobody's.
     if (file_at(connection_->path()) != file_) {
-      return Error{ErrorCode::unavailable,
-                   connection_->path() + " was removed or replaced while the server runs; put it back, or restart the server"};
+      return Error{
+          ErrorCode::unavailable,
+          connection_->path() + " was removed or replaced while the server runs; put it back, or restart the server"};
     }
     return plain(begin_);
   }
