@@ -29,7 +29,8 @@ json::array waiting_for(const engine::LiveRun* live) {
     out.push_back({{"kind", waiting.kind},
                    {"name", waiting.name},
                    {"detail", waiting.detail},
-                   {"since", time_text(waiting.since)}});
+                   {"since", time_text(waiting.since)},
+                   {"held_by", json::array()}});
   }
   return out;
 }

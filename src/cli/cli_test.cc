@@ -62,6 +62,55 @@ TEST(WithoutServer, ABrokenSettingsFileRefusesTheWhole) {
   EXPECT_NE(bad.out.find("\033[31merror\033[0m"), std::string::npos) << bad.out;
 }
 
+TEST(WithoutServer, ABrokenSettingsFileIsSaidByEveryVerbThatReadsFiles) {
+  const TempWorkspace workspace;
+  workspace.write("eider.yaml", "workers: { max: many }\n");
+  Program program(workspace.path());
+  const std::string where = "eider: eider.yaml:1:17: error: ";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"schedule", "list"},
+                                             {"schedule", "list", "--json"},
+                                             {"pipelines", "list"},
+                                             {"pools"},
+                                             {"occurrences", "daily/nightly"},
+                                             {"runs", "list", "--pipeline", "daily"}}) {
+    const Outcome outcome = program.run(words);
+    EXPECT_EQ(outcome.code, 2) << words.front();
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.error.find(where), 0u) << outcome.error;
+    EXPECT_NE(outcome.error.find("\n 1 | workers: { max: many }\n   |                 ^\n"), std::string::npos)
+        << outcome.error;
+  }
+  // What has happened can be read all the same; that it is not the whole truth is said.
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"occurrences", "--json"}, {"runs", "list", "--json"}}) {
+    const Outcome outcome = program.run(words);
+    EXPECT_EQ(outcome.code, 0) << words.front();
+    EXPECT_EQ(outcome.out, "{\"items\":[],\"next\":null}\n");
+    EXPECT_EQ(outcome.error.find(where), 0u) << outcome.error;
+  }
+}
+
+TEST(WithoutServer, PipelinesAreListedWithWhatTheyAre) {
+  const TempWorkspace workspace;
+  workspace.write("pipelines/hello.yaml",
+                  "pipeline: hello\ndescription: Says hello\nsteps:\n  - id: say\n    run: [echo, hello]\n");
+  workspace.write("pipelines/bad.yaml", "pipeline: bad\nstepps: []\n");
+  Program program(workspace.path());
+  const Outcome list = program.run({"pipelines", "list"});
+  EXPECT_EQ(list.code, 0);
+  EXPECT_NE(list.out.find("PIPELINE  STATE    NEXT     RUNS  DESCRIPTION\n"
+                          "bad       broken                  pipelines/bad.yaml:1:1: error: "),
+            std::string::npos)
+      << list.out;
+  EXPECT_NE(list.out.find("\ndaily     active   in 23 h\nhello     by hand                 Says hello\n"),
+            std::string::npos)
+      << list.out;
+  const json::value body = json::parse(program.run({"pipelines", "list", "--json"}).out);
+  EXPECT_EQ(body.at("items").at(1).at("next"), "2026-03-30T00:30:00Z");
+  EXPECT_TRUE(body.at("next").is_null());
+}
+
 TEST(WithoutServer, ReadingVerbsReadTheFilesAndAnEmptyStore) {
   const TempWorkspace workspace;
   Program program(workspace.path());
@@ -107,8 +156,8 @@ TEST(WithoutServer, ReadingVerbsReadTheStore) {
   Program program(workspace.path());
   const Outcome list = program.run({"runs", "list", "--state", "running"});
   EXPECT_EQ(list.out,
-            "RUN                                   PIPELINE  STATE    CAUSE   CREATED    TOOK       WHY\n"
-            "01890a5d-ac96-774b-bcce-b302099a8057  daily     running  manual  2 min ago  1 min 0 s\n");
+            "RUN                                   PIPELINE  STATE    CAUSE    CREATED    TOOK       WHY\n"
+            "01890a5d-ac96-774b-bcce-b302099a8057  daily     running  by hand  2 min ago  1 min 0 s\n");
   program.terminal = true;
   program.environment["NO_COLOR"] = "1";
   const std::string both = program.run({"runs", "list"}).out;
@@ -161,15 +210,40 @@ TEST(WithoutServer, WhatChangesSomethingNeedsAServer) {
 TEST(WithoutServer, WrongRequestsAreExplained) {
   const TempWorkspace workspace;
   Program program(workspace.path());
-  const Outcome state = program.run({"runs", "list", "--state", "faild"});
-  EXPECT_EQ(state.code, 2);
-  EXPECT_NE(state.error.find("`failed`"), std::string::npos) << state.error;
-  EXPECT_EQ(program.run({"runs", "show", "0192"}).code, 2);
+  const std::pair<std::vector<std::string>, std::string> lines[] = {
+      {{"runs", "list", "--state", "faild"},
+       "--state: `faild` is wrong: expected one of queued, running, succeeded, failed or cancelled; did you mean "
+       "`failed`?"},
+      {{"runs", "list", "--pipeline", "dialy"},
+       "--pipeline: there is no pipeline `dialy` in this workspace; did you mean `daily`?"},
+      {{"schedule", "list", "--pipeline", "nope"},
+       "--pipeline: there is no pipeline `nope` in this workspace; `eider pipelines list` shows them"},
+      {{"occurrences", "nope"},
+       "there is no pipeline `nope` in this workspace or its history; `eider pipelines list` shows them"},
+      {{"occurrences", "--decision", "coalesce"},
+       "--decision: `coalesce` is wrong: expected one of run, skipped, missed, coalesced or paused; did you mean "
+       "`coalesced`?"},
+      {{"runs", "show", "zz"},
+       "`zz` is no run's id: expected 4 or more of its characters 0-9, a-f and -; `eider runs list` shows them"},
+      {{"runs", "show", "0192"}, "there is no run 0192; `eider runs list` shows them"},
+      {{"schedule", "describe", "daily/nigthly"},
+       "there is no schedule `daily/nigthly` in this workspace; did you mean `daily/nightly`?"},
+      {{"schedule", "preview", "daily/nightly", "--count", "0"},
+       "--count: `0` is wrong: expected a whole number from 1 to 1000"},
+      {{"schedule", "preview", "--cron", "* * * * *", "--count", "0"},
+       "--count: `0` is wrong: expected a whole number from 1 to 1000"},
+  };
+  for (const auto& [words, said] : lines) {
+    const Outcome outcome = program.run(words);
+    EXPECT_EQ(outcome.code, 2) << said;
+    EXPECT_EQ(outcome.error, "eider: " + said + "\n");
+  }
   EXPECT_EQ(program.run({"logs", "../../etc/passwd"}).code, 2);
-  const Outcome schedule = program.run({"schedule", "describe", "daily/nigthly"});
-  EXPECT_EQ(schedule.code, 2);
-  EXPECT_NE(schedule.error.find("daily/nightly"), std::string::npos);
   EXPECT_NE(program.run({"schedule", "describe", "daily"}).error.find("expected pipeline/id"), std::string::npos);
+  const std::string time = program.run({"schedule", "preview", "daily/nightly", "--from", "yesterday"}).error;
+  EXPECT_EQ(time, program.run({"schedule", "preview", "--cron", "* * * * *", "--from", "yesterday"}).error)
+      << "one mistake, one sentence";
+  EXPECT_EQ(time.find("eider: --from: \"yesterday\" is not a time"), 0u) << time;
 }
 
 TEST(WithoutServer, PreviewOfACronExpressionNeedsNoWorkspace) {
@@ -190,6 +264,10 @@ TEST(WithoutServer, PreviewOfACronExpressionNeedsNoWorkspace) {
   const Outcome until = program.run({"schedule", "preview", "--cron", "* * * * *", "--from", "2026-03-28T12:00:00Z",
                                      "--to", "2026-03-28T12:20:00Z", "--json"});
   EXPECT_EQ(json::parse(until.out).at("items").as_array().size(), 20u) << "with --to the default count does not cut";
+  const Outcome never = program.run({"schedule", "preview", "--cron", "0 0 0 1 1 * 2020"});
+  EXPECT_EQ(never.code, 0);
+  EXPECT_EQ(never.out, "");
+  EXPECT_EQ(never.error, "it does not fire in that time\n") << "in a pipe, too";
 }
 
 TEST(WithoutServer, RunIsDoneInThisProcess) {

@@ -17,10 +17,6 @@ namespace json = boost::json;
 using workspace::Diagnostic;
 using workspace::Severity;
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 /// format_with_source() with colours: the severity, the caret.
 std::string painted(const Diagnostic& diagnostic, const Stream& stream) {
   const bool wrong = diagnostic.severity == Severity::error;
@@ -49,9 +45,9 @@ json::object shape_of(const Diagnostic& diagnostic) {
 }
 
 struct Counts {
-  std::size_t errors = 0;
-  std::size_t warnings = 0;
-  std::size_t schedules = 0;
+  std::int64_t errors = 0;
+  std::int64_t warnings = 0;
+  std::int64_t schedules = 0;
 };
 
 Counts count(const workspace::Workspace& loaded) {
@@ -59,7 +55,7 @@ Counts count(const workspace::Workspace& loaded) {
   for (const Diagnostic& diagnostic : loaded.diagnostics) {
     ++(diagnostic.severity == Severity::error ? counts.errors : counts.warnings);
   }
-  for (const auto& [name, pipeline] : loaded.pipelines) counts.schedules += pipeline.pipeline->schedules.size();
+  for (const auto& [name, pipeline] : loaded.pipelines) counts.schedules += std::ssize(pipeline.pipeline->schedules);
   return counts;
 }
 
@@ -99,9 +95,9 @@ int validate(Session& session) {
   if (!loaded->usable) {
     sum = "eider.yaml is wrong: nothing of this workspace can be used";
   } else {
-    sum = fmt::format("{} and {} are good", counted(loaded->pipelines.size(), "pipeline"),
+    sum = fmt::format("{} and {} are good", counted(std::ssize(loaded->pipelines), "pipeline"),
                       counted(counts.schedules, "schedule"));
-    if (!loaded->broken.empty()) sum += fmt::format("; {} not loaded", counted(loaded->broken.size(), "file"));
+    if (!loaded->broken.empty()) sum += fmt::format("; {} not loaded", counted(std::ssize(loaded->broken), "file"));
   }
   if (counts.errors > 0) sum += fmt::format("; {}", counted(counts.errors, "error"));
   if (counts.warnings > 0) sum += fmt::format("; {}", counted(counts.warnings, "warning"));

@@ -16,6 +16,7 @@ enum class Verb {
   serve,
   stop,
   status,
+  pipelines_list,
   schedule_list,
   schedule_describe,
   schedule_preview,

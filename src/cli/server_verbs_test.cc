@@ -9,14 +9,6 @@
 namespace eider::cli {
 namespace {
 
-constexpr const char* kId = "01890a5d-ac96-774b-bcce-b302099a8057";
-
-std::string a_run(const std::string& state, const std::string& more = "") {
-  return R"({"id":")" + std::string(kId) +
-         R"(","pipeline":"daily","trigger":{"kind":"schedule","id":"daily/nightly"},"state":")" + state +
-         R"(","attempt":1,"created_at":"2026-03-29T00:58:00Z","started_at":"2026-03-29T00:59:57Z")" + more + "}";
-}
-
 TEST(WithServer, JsonIsTheBodyAsItIs) {
   const TempWorkspace workspace;
   const std::string body = "{ \"items\" :[],\n \"next\":null , \"more\":1e2}\n";
@@ -26,6 +18,7 @@ TEST(WithServer, JsonIsTheBodyAsItIs) {
        std::vector<std::vector<std::string>>{{"runs", "list"},
                                              {"runs", "show", kId},
                                              {"status"},
+                                             {"pipelines", "list"},
                                              {"schedule", "list"},
                                              {"schedule", "describe", "daily/nightly"},
                                              {"schedule", "preview", "daily/nightly"},
@@ -110,6 +103,7 @@ TEST(WithServer, ForeignAnswersAreNotTrusted) {
                                                                                        {"schedule", "list"},
                                                                                        {"occurrences"},
                                                                                        {"pools"},
+                                                                                       {"pipelines", "list"},
                                                                                        {"reload"}}) {
       const Outcome outcome = program.run(words);
       EXPECT_TRUE(outcome.code == 0 || outcome.code == 1) << each;
@@ -176,7 +170,8 @@ TEST(WithServer, ATableFitsTheTerminal) {
   program.columns = 100;
   const std::string out = program.run({"runs", "list"}).out;
   const std::string row = out.substr(out.find('\n') + 1);
-  EXPECT_EQ(row, "01890a5d-ac96  daily     failed  nightly  2 min ago  3.0 s  " + std::string(39, 'e') + "…\n");
+  EXPECT_EQ(
+      row, "01890a5d-ac96-774b  daily     failed  schedule nightly  2 min ago  3.0 s  " + std::string(25, 'e') + "…\n");
 }
 
 TEST(WithServer, AReaderThatGoesAwayIsNoError) {
