@@ -150,8 +150,7 @@ engine::StatusView Offline::status() {
     ++view.schedules;
     if (schedule.next && (!view.next_due || *schedule.next < *view.next_due)) view.next_due = schedule.next;
   }
-  for (const workspace::Diagnostic& diagnostic : workspace_->diagnostics)
-    view.diagnostics.push_back(workspace::format(diagnostic));
+  view.diagnostics = workspace_->diagnostics;
   return view;
 }
 

@@ -56,7 +56,12 @@ class ScriptedLoop {
     }
     ask.reply(Error{ErrorCode::not_found, "there is no such schedule"});
   }
-  void answer(engine::Reload& ask) { ask.reply(std::vector<std::string>{"pipelines/x.yaml:3: error"}); }
+  void answer(engine::Reload& ask) {
+    workspace::Diagnostic diagnostic;
+    diagnostic.file = "pipelines/x.yaml";
+    diagnostic.line = 3;
+    ask.reply(std::vector{diagnostic});
+  }
   void answer(engine::Stop& ask) {
     stop_asked = ask;
     ask.reply({});
@@ -361,7 +366,7 @@ TEST_F(ServiceTest, CancelPauseResumeReloadStop) {
   EXPECT_EQ(loop_.pause_asked->note, "holidays");
   EXPECT_EQ(body(post("/api/v1/schedules/flights_daily/nightly/resume", "")).at("paused"), json::value(false));
   EXPECT_EQ(post("/api/v1/schedules/flights_daily/nope/pause", "").status, 404);
-  EXPECT_EQ(body(post("/api/v1/reload", "")).at("diagnostics").as_array().size(), 1u);
+  EXPECT_EQ(body(post("/api/v1/reload", "")).at("diagnostics").at(0).at("line"), json::value(3));
   EXPECT_EQ(post("/api/v1/stop", R"({"leave_running":true,"now":true})").status, 400);
   EXPECT_EQ(post("/api/v1/stop", R"({"now":true})").status, 202);
   EXPECT_TRUE(loop_.stop_asked && loop_.stop_asked->now && !loop_.stop_asked->leave_running);

@@ -292,7 +292,25 @@ json::object status(const engine::StatusView& view) {
           {"next_due", time_or_null(view.next_due)},
           {"stale_results", view.stale_results},
           {"counters", std::move(counters)},
-          {"diagnostics", json::array(view.diagnostics.begin(), view.diagnostics.end())}};
+          {"diagnostics", diagnostics(view.diagnostics)}};
+}
+
+json::object diagnostic(const workspace::Diagnostic& diagnostic) {
+  return {{"file", diagnostic.file},
+          {"line", diagnostic.line == 0 ? json::value(nullptr) : json::value(diagnostic.line)},
+          {"column", diagnostic.column == 0 ? json::value(nullptr) : json::value(diagnostic.column)},
+          {"severity", workspace::to_text(diagnostic.severity)},
+          {"key", text_or_null(diagnostic.key)},
+          {"message", diagnostic.message},
+          {"suggestion", text_or_null(diagnostic.suggestion)},
+          {"source", text_or_null(diagnostic.source_line)},
+          {"text", workspace::format(diagnostic)}};
+}
+
+json::array diagnostics(const std::vector<workspace::Diagnostic>& list) {
+  json::array out;
+  for (const workspace::Diagnostic& each : list) out.push_back(diagnostic(each));
+  return out;
 }
 
 json::object list(json::array items, const std::optional<std::string>& next) {

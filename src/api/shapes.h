@@ -33,6 +33,9 @@ json::object preview(Instant at, std::string_view timezone, std::chrono::seconds
 json::object pool(const engine::PoolUse& use);
 json::object pipeline(const engine::PipelineView& view);
 json::object status(const engine::StatusView& view);
+/// What is wrong with a file, in parts; `text` is all of it in one line.
+json::object diagnostic(const workspace::Diagnostic& diagnostic);
+json::array diagnostics(const std::vector<workspace::Diagnostic>& list);
 /// `{"items": […], "next": cursor or null}`
 json::object list(json::array items, const std::optional<std::string>& next);
 

@@ -132,10 +132,13 @@ TEST(Shapes, PoolPipelineStatusAndList) {
           R"({"name":"p","file":"pipelines/p.yaml","description":null,"definition":"hash","broken":true,"error":"line 3","queued":1,"running":2})"));
   engine::StatusView view;
   view.health = "ok";
-  view.diagnostics = {"d"};
+  view.diagnostics = {
+      {"a.yaml", 3, 7, workspace::Severity::error, "overlap", "\"skipp\" is not one of …", "skip", "overlap: skipp"}};
   const json::object shown = status(view);
   EXPECT_TRUE(shown.at("started_at").is_null());
-  EXPECT_EQ(shown.at("diagnostics"), literal(R"(["d"])"));
+  EXPECT_EQ(shown.at("diagnostics"), literal(R"([{"file":"a.yaml","line":3,"column":7,"severity":"error",
+    "key":"overlap","message":"\"skipp\" is not one of …","suggestion":"skip","source":"overlap: skipp",
+    "text":"a.yaml:3:7: error: overlap: \"skipp\" is not one of …; did you mean \"skip\"?"}])"));
   EXPECT_EQ(json::value(list({}, std::nullopt)), literal(R"({"items":[],"next":null})"));
   EXPECT_EQ(json::value(list({1}, "c")), literal(R"({"items":[1],"next":"c"})"));
 }

@@ -144,9 +144,9 @@ void list_pools(Context& context, const Call& call, const Respond& respond) {
 
 void reload(Context& context, const Call& call, const Respond& respond) {
   if (!is_bare(call, respond)) return;
-  context.send(engine::Reload{}, respond, [respond](const Result<std::vector<std::string>>& diagnostics) {
-    if (!diagnostics) return respond(error_response(diagnostics.error()));
-    respond(json_response(200, json::object{{"diagnostics", json::array(diagnostics->begin(), diagnostics->end())}}));
+  context.send(engine::Reload{}, respond, [respond](const Result<std::vector<workspace::Diagnostic>>& found) {
+    if (!found) return respond(error_response(found.error()));
+    respond(json_response(200, json::object{{"diagnostics", shapes::diagnostics(*found)}}));
   });
 }
 

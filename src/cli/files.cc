@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "api/shapes.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "workspace/keys.h"
@@ -30,18 +31,6 @@ std::string painted(const Diagnostic& diagnostic, const Stream& stream) {
     text = stream.paint(Colour::bold, text.substr(0, at)) + text.substr(at);
   }
   return text;
-}
-
-json::object shape_of(const Diagnostic& diagnostic) {
-  const auto or_null = [](const std::string& text) { return text.empty() ? json::value(nullptr) : json::value(text); };
-  return {{"file", diagnostic.file},
-          {"line", diagnostic.line == 0 ? json::value(nullptr) : json::value(diagnostic.line)},
-          {"column", diagnostic.column == 0 ? json::value(nullptr) : json::value(diagnostic.column)},
-          {"severity", workspace::to_text(diagnostic.severity)},
-          {"key", or_null(diagnostic.key)},
-          {"message", diagnostic.message},
-          {"suggestion", or_null(diagnostic.suggestion)},
-          {"source", or_null(diagnostic.source_line)}};
 }
 
 struct Counts {
@@ -81,13 +70,11 @@ int validate(Session& session) {
   const Counts counts = count(*loaded);
   const bool good = loaded->usable && counts.errors == 0;
   if (session.options.json) {
-    json::array diagnostics;
-    for (const Diagnostic& diagnostic : loaded->diagnostics) diagnostics.push_back(shape_of(diagnostic));
     session.print_json(json::serialize(json::object{{"ok", good},
                                                     {"pipelines", loaded->pipelines.size()},
                                                     {"schedules", counts.schedules},
                                                     {"broken_files", loaded->broken.size()},
-                                                    {"diagnostics", std::move(diagnostics)}}));
+                                                    {"diagnostics", api::shapes::diagnostics(loaded->diagnostics)}}));
     return good ? exit_done : exit_wrong;
   }
   for (const Diagnostic& diagnostic : loaded->diagnostics) session.out().line(painted(diagnostic, session.out()));

@@ -47,7 +47,7 @@ int show_status(Session& session, const json::value& body) {
   if (const auto next = time_of(body, "next_due")) facts.add("next due", with_relative(*next, now));
   facts.print(session.out());
   for (const json::value& diagnostic : list_of(body, "diagnostics")) {
-    if (diagnostic.is_string()) session.out().line(session.out().paint(Colour::yellow, safe(diagnostic.get_string())));
+    session.out().line(session.out().paint(Colour::yellow, safe(text_of(diagnostic, "text"))));
   }
   return exit_done;
 }
@@ -107,10 +107,8 @@ int reload(Session& session) {
   if (session.options.json) session.print_json(*body);
   bool wrong = false;
   for (const json::value& diagnostic : list_of(*value, "diagnostics")) {
-    if (!diagnostic.is_string()) continue;
-    const std::string text(diagnostic.get_string());
-    wrong = wrong || text.find(": error: ") != std::string::npos;
-    if (!session.options.json) session.out().line(safe_lines(text));
+    wrong = wrong || text_of(diagnostic, "severity") == "error";
+    if (!session.options.json) session.out().line(safe(text_of(diagnostic, "text")));
   }
   if (!session.options.json) {
     session.out().line(wrong ? "reloaded; a file that is wrong keeps its last good version"

@@ -118,7 +118,7 @@ TEST(WithServer, HostileTextIsNeverPrintedRaw) {
   const std::string evil = "\\u001b]0;owned\\u0007\\u009b31m\u202e\\r\\nX";
   const std::string text =
       R"({"items":[)" + a_run("failed", R"(,"error":")" + evil + R"(","reason_text":")" + evil + "\"") +
-      R"(],"next":")" + evil + R"(","health":")" + evil + R"(","diagnostics":[")" + evil + R"("]})";
+      R"(],"next":")" + evil + R"(","health":")" + evil + R"(","diagnostics":[{"text":")" + evil + R"("}]})";
   ScriptedServer server(workspace, [&](const api::Request&) { return answer_of(200, text); });
   Program program(workspace.path());
   program.terminal = true;
@@ -298,12 +298,12 @@ TEST(WithServer, ReloadSaysWhatIsWrong) {
   ScriptedServer server(workspace, [&](const api::Request&) { return answer_of(200, body); });
   Program program(workspace.path());
   EXPECT_EQ(program.run({"reload"}).code, 0);
-  body = R"({"diagnostics":["pipelines/a.yaml:1:1: warning: x"]})";
+  body = R"({"diagnostics":[{"severity":"warning","text":"pipelines/a.yaml:1:1: warning: x"}]})";
   EXPECT_EQ(program.run({"reload"}).code, 0);
-  body = R"({"diagnostics":["pipelines/a.yaml:1:1: error: x"]})";
+  body = R"({"diagnostics":[{"severity":"error","text":"pipelines/a.yaml:1:1: error: x"}]})";
   const Outcome wrong = program.run({"reload"});
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_NE(wrong.out.find("last good version"), std::string::npos);
+  EXPECT_EQ(wrong.out, "pipelines/a.yaml:1:1: error: x\nreloaded; a file that is wrong keeps its last good version\n");
 }
 
 TEST(WithServer, StopAsksAndWaitsForTheEnd) {

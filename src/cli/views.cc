@@ -102,7 +102,10 @@ std::vector<std::string> short_ids(const std::vector<std::string>& ids) {
 
 void say_next_page(Session& session, const json::value& list) {
   const std::string next = text_of(list, "next");
-  if (!next.empty()) session.say(fmt::format("there are more: `--cursor {}` shows the next page", next));
+  if (next.empty()) return;
+  const std::string said = fmt::format("there are more: `--cursor {}` shows the next page", next);
+  // Who asks for so many in a script knows that there may be more.
+  session.options.limit.empty() ? session.say(said) : session.note(said);
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }

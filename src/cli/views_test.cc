@@ -120,6 +120,7 @@ TEST(Views, ThatThereIsMoreIsSaidInAPipeToo) {
   Program program(workspace.path());
   EXPECT_EQ(program.run({"runs", "list"}).error, "there are more: `--cursor c1` shows the next page\n");
   EXPECT_EQ(program.run({"runs", "list", "--json"}).error, "");
+  EXPECT_EQ(program.run({"runs", "list", "--limit", "1"}).error, "") << "it was asked for";
 }
 
 TEST(Views, AFilterThatMatchesNothingIsNotAnEmptyHistory) {

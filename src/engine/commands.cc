@@ -155,10 +155,7 @@ void Loop::reload(Turn& turn, const Reload& command) {
   place_cursors(turn);
   sweep_removed(turn);
   admission_due_ = true;
-  std::vector<std::string> texts;
-  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics)
-    texts.push_back(workspace::format(diagnostic));
-  turn.after_commit([reply = command.reply, texts = std::move(texts)] { reply(texts); });
+  turn.after_commit([reply = command.reply, diagnostics = state_.workspace().diagnostics] { reply(diagnostics); });
 }
 
 void Loop::stop(Turn& turn, const Stop& command) {

@@ -15,6 +15,7 @@
 #include "model/pipeline.h"
 #include "model/run.h"
 #include "wire/messages.h"
+#include "workspace/diagnostic.h"
 
 namespace eider::engine {
 
@@ -83,7 +84,7 @@ struct StatusView {
   std::optional<Instant> next_due;
   std::int64_t stale_results = 0;  ///< results that the fence refused (I4)
   std::map<std::string, std::int64_t> counters;
-  std::vector<std::string> diagnostics;  ///< of broken files, one text each
+  std::vector<workspace::Diagnostic> diagnostics;
 };
 
 // ---- questions: answered from memory at the end of a turn ---------------------------------------------------------
@@ -132,8 +133,8 @@ struct PauseSchedule {
 };
 /// Reads the workspace's files again.
 struct Reload {
-  /// One text a diagnostic; empty: everything is good.
-  std::function<void(Result<std::vector<std::string>>)> reply;
+  /// Empty: everything is good.
+  std::function<void(Result<std::vector<workspace::Diagnostic>>)> reply;
 };
 struct Stop {
   bool leave_running = false;               ///< hand over: runs go on without the server

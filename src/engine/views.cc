@@ -127,8 +127,7 @@ StatusView Loop::status_view() const {
   view.max_workers = state_.workspace().settings.max_workers;
   if (const auto due = state_.first_due()) view.next_due = due->first;
   view.stale_results = stale_results_;
-  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics)
-    view.diagnostics.push_back(workspace::format(diagnostic));
+  view.diagnostics = state_.workspace().diagnostics;
   return view;
 }
 
