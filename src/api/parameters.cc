@@ -81,13 +81,17 @@ Problem unknown_name(const UnknownName& unknown, const std::vector<std::string>&
   return problem;
 }
 
-Problem unknown_pipeline(const std::string& parameter, const std::string& name,
-                         const std::vector<engine::PipelineView>& views) {
-  std::vector<std::string> names;
-  for (const engine::PipelineView& view : views) names.push_back(view.name);
+Problem unknown_pipeline(const std::string& parameter, const std::string& name, const std::vector<std::string>& known) {
   return unknown_name({parameter, fmt::format("there is no pipeline `{}` in this workspace", shown(name)), name,
                        "`eider pipelines list` shows them"},
-                      names);
+                      known);
+}
+
+Problem unknown_pipeline(const std::string& parameter, const std::string& name,
+                         const std::vector<engine::PipelineView>& views) {
+  std::vector<std::string> known;
+  for (const engine::PipelineView& view : views) known.push_back(view.name);
+  return unknown_pipeline(parameter, name, known);
 }
 
 bool has_pipeline(const std::vector<engine::PipelineView>& views, const std::string& name) {

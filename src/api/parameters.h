@@ -35,7 +35,8 @@ struct UnknownName {
 };
 /// Says what was probably meant of `known`, or the hint.
 Problem unknown_name(const UnknownName& unknown, const std::vector<std::string>& known);
-/// The one about a pipeline. `views`: all that there are.
+/// The one about a pipeline, of all that there are.
+Problem unknown_pipeline(const std::string& parameter, const std::string& name, const std::vector<std::string>& known);
 Problem unknown_pipeline(const std::string& parameter, const std::string& name,
                          const std::vector<engine::PipelineView>& views);
 bool has_pipeline(const std::vector<engine::PipelineView>& views, const std::string& name);

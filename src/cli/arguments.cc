@@ -390,14 +390,18 @@ Parsed parse_arguments(const std::vector<std::string>& arguments, const std::str
     return parsed;
   }
   Tree tree(version);
-  try {
-    std::vector<std::string> backwards(arguments.rbegin(), arguments.rend());
-    // `eider help runs list` is what some people try first.
-    if (!backwards.empty() && backwards.back() == "help") {
-      backwards.pop_back();
-      backwards.insert(backwards.begin(), "--help");
+  // `eider help runs list` is what some people try first.
+  if (!arguments.empty() && arguments[0] == "help") {
+    std::vector<std::string> asked(arguments.begin() + 1, arguments.end());
+    if (!walk(tree.app(), asked).wrong_verb.empty()) {
+      parsed.error = explain(tree.app(), asked, CLI::CallForHelp());
+      return parsed;
     }
-    tree.app().parse(std::move(backwards));
+    asked.emplace_back("--help");
+    return parse_arguments(asked, version);
+  }
+  try {
+    tree.app().parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     parsed.options = std::move(tree.options());
   } catch (const CLI::Success& success) {
     std::ostringstream out, error;

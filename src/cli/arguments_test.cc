@@ -117,6 +117,7 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
   const Parsed all = parse_arguments({"--help"}, "1.2.3");
   EXPECT_EQ(all.output.find("__complete"), std::string::npos);
   EXPECT_EQ(parse_arguments({"help"}, "1.2.3").output, all.output);
+  EXPECT_NE(wrong({"help", "statsu"}).find("did you mean `status`?"), std::string::npos);
   const std::string stop = parse_arguments({"stop", "--help"}, "1.2.3").output;
   EXPECT_EQ(stop.find("Excludes"), std::string::npos) << stop;
   EXPECT_NE(parse_arguments({"schedule", "list", "--help"}, "1.2.3").output.find("by name"), std::string::npos);

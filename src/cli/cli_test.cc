@@ -302,6 +302,8 @@ TEST(WithoutServer, RunKnowsItsPipelines) {
   const Outcome mistyped = program.run({"run", "dialy"});
   EXPECT_EQ(mistyped.code, 2);
   EXPECT_NE(mistyped.error.find("did you mean `daily`?"), std::string::npos) << mistyped.error;
+  EXPECT_EQ(program.run({"run", "nope"}).error,
+            "eider: there is no pipeline `nope` in this workspace; `eider pipelines list` shows them\n");
   const Outcome broken = program.run({"run", "bad"});
   EXPECT_EQ(broken.code, 2);
   EXPECT_NE(broken.error.find("pipelines/bad.yaml:2:1"), std::string::npos) << broken.error;

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "api/json_keys.h"
+#include "api/parameters.h"
 #include "cli/fields.h"
 #include "cli/follower.h"
 #include "cli/session.h"
@@ -131,12 +132,9 @@ Result<void> check_pipeline(Session& session) {
     said += (said.empty() ? "" : "\n") + workspace::format_with_source(diagnostic);
   }
   if (!said.empty()) return Error{ErrorCode::invalid, said};
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const auto& [known, pipeline] : loaded->pipelines) names.push_back(known);
-  const std::string_view meant = workspace::closest(name, names);
-  return Error{ErrorCode::not_found,
-               fmt::format("there is no pipeline `{}` in this workspace{}", workspace::shown(name),
-                           meant.empty() ? std::string() : fmt::format("; did you mean `{}`?", meant))};
+  return Error{ErrorCode::not_found, api::unknown_pipeline({}, name, names).detail};
 }
 
 int run_alone(Session& session, const json::object& params) {
