@@ -17,12 +17,10 @@ constexpr int kMostCounted = 1000;
 }  // namespace
 
 Result<void> Offline::answer(engine::Command command) {
-  if (!files_error_.empty() &&
-      std::visit(Cases{[](const engine::AskPools&) { return true; }, [](const engine::AskSchedules&) { return true; },
-                       [](const engine::AskPipelines&) { return true; }, [](const auto&) { return false; }},
-                 command)) {
-    return Error{ErrorCode::invalid, files_error_};
-  }
+  const bool about_files = std::holds_alternative<engine::AskPools>(command) ||
+                           std::holds_alternative<engine::AskSchedules>(command) ||
+                           std::holds_alternative<engine::AskPipelines>(command);
+  if (about_files && !files_error_.empty()) return Error{ErrorCode::invalid, files_error_};
   const bool answered =
       std::visit(Cases{[](engine::AskLive& ask) { return ask.reply({}), true; },
                        [&](engine::AskPools& ask) { return ask.reply(pools()), true; },

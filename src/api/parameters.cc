@@ -90,6 +90,7 @@ Problem unknown_pipeline(const std::string& parameter, const std::string& name, 
 Problem unknown_pipeline(const std::string& parameter, const std::string& name,
                          const std::vector<engine::PipelineView>& views) {
   std::vector<std::string> known;
+  known.reserve(views.size());
   for (const engine::PipelineView& view : views) known.push_back(view.name);
   return unknown_pipeline(parameter, name, known);
 }
