@@ -18,15 +18,42 @@ constexpr Micros checkpoint_pause = std::chrono::milliseconds(50);  // between t
 std::string joined(const std::vector<workspace::Diagnostic>& diagnostics) {
   std::string out;
   for (const workspace::Diagnostic& diagnostic : diagnostics)
-    out += (out.empty() ? "" : "\n") + workspace::format(diagnostic);
+    out += (out.empty() ? "" : "\n") + workspace::format_with_source(diagnostic);
+  return out;
+}
+
+/// Who runs one pipeline in the foreground is told about its file, whose errors were said before.
+std::vector<workspace::Diagnostic> concerning(const workspace::Workspace& workspace, const std::string& pipeline) {
+  if (pipeline.empty()) return workspace.diagnostics;
+  std::vector<workspace::Diagnostic> out;
+  const auto found = workspace.pipelines.find(pipeline);
+  if (found == workspace.pipelines.end()) return out;
+  for (const workspace::Diagnostic& diagnostic : workspace.diagnostics) {
+    if (diagnostic.file == found->second.pipeline->file) out.push_back(diagnostic);
+  }
   return out;
 }
 
 void say(const std::vector<workspace::Diagnostic>& diagnostics) {
   for (const workspace::Diagnostic& diagnostic : diagnostics) {
     log::write(diagnostic.severity == workspace::Severity::error ? log::Level::error : log::Level::warning,
-               workspace::format(diagnostic));
+               workspace::format_without_severity(diagnostic));
   }
+}
+
+/// `2 pipelines added, settings changed`
+std::string what_changed(const workspace::Reloaded& reloaded) {
+  std::string out;
+  const auto add = [&out](std::size_t count, const char* what) {
+    if (count > 0)
+      out += fmt::format("{}{} pipeline{} {}", out.empty() ? "" : ", ", count, count == 1 ? "" : "s", what);
+  };
+  add(reloaded.added.size(), "added");
+  add(reloaded.changed.size(), "changed");
+  add(reloaded.removed.size(), "removed");
+  add(reloaded.kept.size(), "kept at the last good version");
+  if (reloaded.settings_changed) out += out.empty() ? "settings changed" : ", settings changed";
+  return out.empty() ? "nothing has changed" : out;
 }
 
 }  // namespace
@@ -121,10 +148,10 @@ Result<void> Core::take_server_lock() {
 }
 
 Result<std::shared_ptr<const workspace::Workspace>> Core::first_workspace() {
-  auto loaded = workspace::load_workspace(options_.workspace);
+  auto loaded = load();
   if (!loaded) return loaded.error();
   if (!loaded->usable) return Error{ErrorCode::invalid, joined(loaded->diagnostics)};
-  say(loaded->diagnostics);
+  say(concerning(*loaded, options_.foreground_pipeline));
   return std::shared_ptr<const workspace::Workspace>(std::make_shared<workspace::Workspace>(std::move(*loaded)));
 }
 
@@ -133,8 +160,7 @@ Result<std::shared_ptr<const workspace::Workspace>> Core::reread(const workspace
   if (!fresh) return fresh.error();
   workspace::Reloaded merged = workspace::merge(*in_force, std::move(*fresh));
   say(merged.news);
-  log::info(fmt::format("reloaded: {} added, {} changed, {} removed, {} kept at their last good version",
-                        merged.added.size(), merged.changed.size(), merged.removed.size(), merged.kept.size()));
+  log::info("reloaded: " + what_changed(merged));
   return std::shared_ptr<const workspace::Workspace>(
       std::make_shared<workspace::Workspace>(std::move(merged.workspace)));
 }

@@ -111,6 +111,7 @@ int run_alone(const cli::RunAloneRequest& request) {
   log::set_level(log::Level::warning);  // the command tells the story of its run; the engine only what is wrong
   CoreOptions options;
   options.workspace = request.workspace;
+  options.foreground_pipeline = request.pipeline;
   options.loop.version = EIDER_VERSION;
   options.loop.schedules = false;
   options.loop.requested_only = true;

@@ -23,6 +23,7 @@ struct ServeRequest {
   std::optional<Instant> test_clock;  ///< hidden `--test-clock T`: a clock that stands at T and is turned by the API
   bool json = false;                  ///< events as NDJSON
   bool colour = false;                ///< for its lines on standard output
+  bool terminal = false;              ///< standard output is one: short times
 };
 
 struct RunAloneRequest {

@@ -145,6 +145,7 @@ int serve(Session& session) {
   request.workspace = session.workspace;
   request.json = session.options.json;
   request.colour = session.out().colour();
+  request.terminal = session.out().terminal();
   if (!session.options.test_clock.empty()) {
     auto at = parse_rfc3339(session.options.test_clock);
     if (!at) return session.fail({at.error().code, "--test-clock: " + at.error().message});

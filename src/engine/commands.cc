@@ -162,10 +162,9 @@ void Loop::reload(Turn& turn, const Reload& command) {
 }
 
 void Loop::stop(Turn& turn, const Stop& command) {
-  if (!draining_)
-    log::info(command.leave_running ? "stopping, running runs go on alone" : "stopping: waiting for running runs");
   draining_ = true;
   leave_running_ = leave_running_ || command.leave_running;
+  at_once_ = at_once_ || command.now;
   const Micros limit = command.now ? Micros(0) : state_.workspace().settings.drain_timeout;
   const Micros until = parts_.clock.boottime() + limit;
   drain_until_ = drain_until_ ? std::min(*drain_until_, until) : until;
@@ -178,8 +177,8 @@ void Loop::drain(Turn& turn) {
   interrupted_ = true;
   turn.after_commit([this] {
     for (const auto& [id, attempt] : state_.live()) {
-      log::info(fmt::format("run {} is interrupted: the time for stopping is over", id));
-      parts_.workers.cancel(id, attempt.number, "the server is stopping");
+      if (!at_once_) log::info(fmt::format("run {} is interrupted: the time for stopping (drain_timeout) is over", id));
+      parts_.workers.cancel(id, attempt.number, "interrupted: the server is stopping");
     }
   });
 }

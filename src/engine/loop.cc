@@ -187,7 +187,7 @@ void Loop::recover() {
   for (const auto& [id, attempt] : state_.live()) {
     const supervise::AttemptTraces traces = parts_.workers.inspect(id, attempt.number);
     const auto action = decide::recover({traces.result_there, traces.socket_answers, traces.lock_held});
-    log::info(fmt::format("run {} attempt {}: {}", id, attempt.number, decide::to_text(action)));
+    log::info(fmt::format("run {} (attempt {}) {}", id, attempt.number, decide::sentence(action)));
     switch (action) {
       case decide::RecoveryAction::adopt:
         parts_.workers.adopt(id, attempt.number);

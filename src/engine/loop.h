@@ -66,6 +66,15 @@ class Loop {
   Next turn();
 
   const State& state() const { return state_; }
+  /// What it was told of its end.
+  struct Stopping {
+    bool leave_running = false;
+    bool at_once = false;
+    bool operator==(const Stopping&) const = default;
+  };
+  std::optional<Stopping> stopping() const {
+    return draining_ ? std::optional(Stopping{leave_running_, at_once_}) : std::nullopt;
+  }
 
  private:
   friend class Turn;
@@ -137,6 +146,7 @@ class Loop {
   bool admission_due_ = true;
   bool draining_ = false;
   bool leave_running_ = false;
+  bool at_once_ = false;      ///< asked to interrupt what runs
   bool interrupted_ = false;  ///< the drain's limit has passed
   Instant started_at_{};
   std::optional<Micros> drain_until_;  ///< on the boot clock
