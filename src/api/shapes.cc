@@ -229,6 +229,7 @@ json::object schedule(const engine::ScheduleView& view, const std::optional<mode
   out["catchup_window"] = format_duration(schedule.catchup_window);
   out["queue_limit"] = schedule.queue_limit;
   out["paused"] = view.paused;
+  out["paused_at"] = time_or_null(view.paused_at);
   out["note"] = text_or_null(view.note);
   out["next"] = time_or_null(view.next);
   out["last"] = last ? time_text(last->scheduled_until) : json::value(nullptr);

@@ -182,7 +182,8 @@ void Tree::add_schedules() {
   CLI::App* pause = verb(schedule, "pause", "Pause a schedule: nothing is due until it is resumed",
                          Verb::schedule_pause, "  eider schedule pause flights_daily/nightly --note 'source is down'");
   target(pause, "SCHEDULE", "pipeline/id");
-  text(pause, "--note", options_.note, "TEXT", "Why; shown with the schedule");
+  pause->add_option("--note", options_.note, "Why; shown with the schedule. Without it an earlier note stays")
+      ->type_name("TEXT");
   json(pause);
   CLI::App* resume = verb(schedule, "resume", "Resume a schedule: it starts from now", Verb::schedule_resume,
                           "  eider schedule resume flights_daily/nightly");

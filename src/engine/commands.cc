@@ -137,8 +137,11 @@ void Loop::pause_schedule(Turn& turn, const PauseSchedule& command) {
     changes.emplace_back(
         model::OccurrencesDecided{command.key, cursor.decided_until, std::max(cursor.decided_until, turn.now()), rows});
   }
-  changes.emplace_back(
-      model::SchedulePaused{command.key, command.paused, command.paused ? command.note : std::string(), turn.now()});
+  // Paused once more: since when stays, and why as well unless another note is given.
+  const bool again = command.paused && cursor.paused;
+  const std::string note = command.paused ? command.note.value_or(again ? cursor.note : std::string()) : std::string();
+  const Instant since = again ? cursor.paused_at.value_or(turn.now()) : turn.now();
+  changes.emplace_back(model::SchedulePaused{command.key, command.paused, note, since});
   const bool done = turn.decide(std::move(changes));
   if (turn.failed()) return;
   answer(done ? Result<void>() : refusal(turn, "the schedule has moved on meanwhile; try again"));

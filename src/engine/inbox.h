@@ -50,6 +50,7 @@ struct ScheduleView {
   std::string pipeline;
   model::Schedule schedule;
   bool paused = false;
+  std::optional<Instant> paused_at;
   std::string note;
   std::optional<Instant> next;  ///< none: never again
   std::string description;      ///< the rule in words
@@ -127,7 +128,7 @@ struct CancelRun {
 struct PauseSchedule {
   std::string key;
   bool paused = true;
-  std::string note;
+  std::optional<std::string> note;  ///< none: what is said of a pause already stays
   std::function<void(Result<void>)> reply;
 };
 /// Reads the workspace's files again.
