@@ -30,7 +30,7 @@ void respond_with_run(Context& context, const model::Run& run, int status, const
     const auto definition = definition_of(context, run);
     Response response =
         json_response(status, shapes::run_in_full(run, *attempts, live.empty() ? nullptr : &live.front(),
-                                                  definition ? definition->steps.size() : 0));
+                                                  definition ? &*definition : nullptr));
     if (status == 201) response.headers["Location"] = "/api/v1/runs/" + run.id;
     respond(std::move(response));
   };
@@ -149,7 +149,8 @@ void cancel_run(Context& context, const Call& call, const Respond& respond) {
   const auto run = context.find_run(call.captures[0], respond);
   if (!run) return;
   const auto agent = call.request.headers.find("user-agent");
-  const std::string asked_by = agent != call.request.headers.end() && agent->second == "eider" ? "cli" : "api";
+  const std::string asked_by =
+      agent != call.request.headers.end() && agent->second == "eider" ? "`eider cancel`" : "a request of the API";
   context.send(engine::CancelRun{run->id, asked_by, {}}, respond,
                [id = run->id, respond](const Result<model::RunState>& state) {
                  if (!state) return respond(error_response(state.error()));

@@ -181,11 +181,12 @@ json::object run(const model::Run& run, const std::vector<model::Attempt>& attem
 }
 
 json::object run_in_full(const model::Run& run, const std::vector<model::Attempt>& attempts,
-                         const engine::LiveRun* live, std::size_t step_count) {
+                         const engine::LiveRun* live, const model::Pipeline* definition) {
   json::object out = shapes::run(run, attempts, live);
   const bool running = run.state == model::RunState::running;
   json::array steps = steps_of(attempts, running ? live : nullptr);
-  out["progress"] = running ? progress_of(steps, step_count) : json::value(nullptr);
+  out["progress"] = running && definition ? progress_of(steps, definition->steps.size()) : json::value(nullptr);
+  out["max_attempts"] = definition ? json::value(definition->retry.max_attempts) : json::value(nullptr);
   out["steps"] = std::move(steps);
   out["adopted"] = live && live->adopted;
   return out;

@@ -14,6 +14,15 @@ namespace {
 using workspace::closest;
 using workspace::shown;
 
+/// What an option needs and excludes is said where it is misused; in its own row it would push the text aside.
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string all = CLI::Formatter::make_option_opts(option);
+    return all.substr(0, std::min(all.find(" Needs:"), all.find(" Excludes:")));
+  }
+};
+
 /// Options that hold no state of their own: the tree of verbs, and where it puts what it finds.
 class Tree {
  public:
@@ -44,6 +53,7 @@ Tree::Tree(const std::string& version) {
   app_.name("eider");
   app_.require_subcommand(1);
   app_.fallthrough();
+  app_.formatter(std::make_shared<Formatter>());
   app_.get_formatter()->column_width(34);
   app_.get_formatter()->label("SUBCOMMAND", "VERB");
   app_.set_help_flag("-h,--help", "Print help; after a verb, its own");
@@ -59,7 +69,8 @@ Tree::Tree(const std::string& version) {
   add_runs();
   add_hidden();
   app_.footer(
-      "Exit codes: 0 done; 1 the run failed; 2 the request or a file is wrong; 3 no server.\n\n"
+      "Exit codes: 0 done; 1 the run failed, or the system refused; 2 the request or a file is wrong;\n"
+      "3 no server; 130 `eider run` was interrupted by Ctrl-C.\n\n"
       "Examples:\n  eider init mine && cd mine     a new workspace\n  eider serve                    run its "
       "schedules\n"
       "  eider run hello                run one pipeline now, and watch it");

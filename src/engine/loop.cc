@@ -200,7 +200,7 @@ void Loop::recover() {
         break;
     }
     const model::Run* run = state_.run(id);
-    if (run && run->cancel_asked_at) parts_.workers.cancel(id, attempt.number, run->reason);
+    if (run && run->cancel_asked_at) parts_.workers.cancel(id, attempt.number, cancel_text(run->reason));
   }
 }
 
