@@ -277,7 +277,10 @@ json::object pipeline(const engine::PipelineView& view) {
 json::object status(const engine::StatusView& view) {
   json::object counters;
   for (const auto& [name, count] : view.counters) counters[name] = count;
+  json::value foreground = nullptr;
+  if (view.foreground) foreground = {{"pipeline", view.foreground->pipeline}, {"pid", view.foreground->pid}};
   return {{"now", time_text(view.now)},
+          {"foreground_run", std::move(foreground)},
           {"started_at", view.started_at == Instant{} ? json::value(nullptr) : time_text(view.started_at)},
           {"version", view.version},
           {"workspace", view.workspace},

@@ -107,7 +107,10 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
     EXPECT_NE(parsed.output.find("Examples:\n"), std::string::npos) << words.back() << ": " << parsed.output;
     EXPECT_EQ(parsed.output.find("worker"), std::string::npos);
   }
+  const std::string stop = parse_arguments({"stop", "--help"}, "1.2.3").output;
+  EXPECT_EQ(stop.find("Excludes"), std::string::npos) << stop;
   const Parsed all = parse_arguments({"--help"}, "1.2.3");
+  EXPECT_NE(all.output.find("130 `eider run` was interrupted"), std::string::npos);
   EXPECT_EQ(all.output.find("__complete"), std::string::npos);
   EXPECT_EQ(parse_arguments({"--version"}, "1.2.3").output, "eider 1.2.3\n");
 }

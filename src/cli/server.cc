@@ -40,9 +40,16 @@ int show_status(Session& session, const json::value& body) {
             fmt::format("{}, with {} schedules{}", text_of(body, "pipelines"), text_of(body, "schedules"),
                         broken > 0 ? fmt::format("; {} broken files", broken) : std::string()),
             broken > 0 ? Colour::yellow : Colour::none);
-  facts.add("runs", fmt::format("{} running of at most {}, {} queued", text_of(body, "running"),
-                                text_of(body, "max_workers"), text_of(body, "queued")));
-  if (const auto next = time_of(body, "next_due")) facts.add("next due", with_relative(*next, now));
+  // Without a server nobody has recorded yet how those ended that ran with it.
+  const bool stopped = health == "stopped";
+  const bool left_over =
+      stopped && number_of(body, "running").value_or(0) > 0 && !field(body, "foreground_run").is_object();
+  facts.add("runs", fmt::format("{} running{}, {} queued", text_of(body, "running"),
+                                left_over ? " when the server ended" : " of at most " + text_of(body, "max_workers"),
+                                text_of(body, "queued")));
+  if (const auto next = time_of(body, "next_due")) {
+    facts.add("next due", with_relative(*next, now) + (stopped ? ", if a server runs then" : ""));
+  }
   facts.print(session.out());
   for (const json::value& diagnostic : list_of(body, "diagnostics")) {
     if (diagnostic.is_string()) session.out().line(session.out().paint(Colour::yellow, safe(diagnostic.get_string())));

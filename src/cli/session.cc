@@ -96,7 +96,12 @@ int ask_and_show(Session& session, const api::Request& request, Backend::Mode mo
   if (session.options.json) return session.print_json(*body);
   auto value = parse_answer(*body);
   if (!value) return session.fail(value.error());
-  return show(session, *value);
+  const int code = show(session, *value);
+  // What is due next is so only where a server runs.
+  if (backend.offline() && request.path.starts_with("/api/v1/schedules")) {
+    session.note("no server is running: nothing fires before `eider serve` starts one");
+  }
+  return code;
 }
 
 }  // namespace eider::cli
