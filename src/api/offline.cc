@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "decide/rule.h"
+#include "wire/workspace_lock.h"
 
 namespace eider::api {
 namespace {
@@ -22,7 +25,7 @@ Result<void> Offline::answer(engine::Command command) {
                            std::holds_alternative<engine::AskPipelines>(command);
   if (about_files && !files_error_.empty()) return Error{ErrorCode::invalid, files_error_};
   const bool answered =
-      std::visit(Cases{[](engine::AskLive& ask) { return ask.reply({}), true; },
+      std::visit(Cases{[&](engine::AskLive& ask) { return ask.reply(live(ask.run_ids)), true; },
                        [&](engine::AskPools& ask) { return ask.reply(pools()), true; },
                        [&](engine::AskSchedules& ask) { return ask.reply(schedules(ask.key)), true; },
                        [&](engine::AskPipelines& ask) { return ask.reply(pipelines()), true; },
@@ -62,6 +65,7 @@ std::vector<engine::ScheduleView> Offline::schedules(const std::optional<std::st
       const auto cursor = cursors.find(view.key);
       if (cursor != cursors.end()) {
         view.paused = cursor->second.paused;
+        view.paused_at = cursor->second.paused_at;
         view.note = cursor->second.note;
       }
       if (auto rule = decide::make_rule(schedule.timing)) {
@@ -131,12 +135,46 @@ std::vector<engine::PoolUse> Offline::pools() {
   return out;
 }
 
+std::vector<engine::LiveRun> Offline::live(const std::vector<std::string>& run_ids) {
+  std::vector<engine::LiveRun> out;
+  for (const std::string& id : run_ids) {
+    const auto run = reader_.run(id);
+    if (!run || !*run || (*run)->state != model::RunState::queued) continue;
+    engine::LiveRun view;
+    view.run_id = id;
+    view.waiting_for = waiting_for(**run);
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+/// A queued run waits for somebody who starts it, whatever else it lacks.
+std::vector<engine::Waiting> Offline::waiting_for(const model::Run& run) {
+  const auto holder = wire::workspace_holder(layout_);
+  // It may be the very run that is in the foreground.
+  if (holder && holder->pipeline == run.pipeline) return {};
+  Instant since = run.created_at;
+  if (const auto attempts = reader_.attempts(run.id); attempts && !attempts->empty()) {
+    since = std::max(since, attempts->back().finished_at.value_or(since));
+  }
+  if (!holder) return {{"server", "", "none is running; `eider serve` starts one", since}};
+  if (holder->pipeline.empty()) return {{"server", "", "it is starting or stopping", since}};
+  return {{"server", "", "none is running; " + wire::to_text(*holder), since}};
+}
+
 engine::StatusView Offline::status() {
   engine::StatusView view;
   view.now = clock_->now();
   view.workspace = layout_.workspace;
   view.health = "stopped";
-  view.health_detail = "no server is running";
+  view.health_detail = "no server is running; `eider serve` starts one";
+  if (const auto holder = wire::workspace_holder(layout_); holder && holder->pipeline.empty()) {
+    view.health_detail =
+        fmt::format("the server (process {}) does not answer: it is starting or stopping", holder->pid);
+  } else if (holder) {
+    view.health_detail = "no server is running; " + wire::to_text(*holder);
+    view.foreground = {holder->pid, holder->pipeline};
+  }
   if (auto live = reader_.live_attempts()) view.running = static_cast<int>(live->size());
   if (auto queued = reader_.runs({std::nullopt, model::RunState::queued, false}, kMostCounted, ""))
     view.queued = static_cast<int>(queued->items.size());

@@ -53,6 +53,8 @@ class Offline {
   std::vector<engine::PipelineView> pipelines();
   std::vector<engine::PoolUse> pools();
   engine::StatusView status();
+  std::vector<engine::LiveRun> live(const std::vector<std::string>& run_ids);
+  std::vector<engine::Waiting> waiting_for(const model::Run& run);
 
   const workspace::Workspace* workspace_;
   std::string files_error_;

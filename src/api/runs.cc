@@ -31,7 +31,7 @@ void respond_with_run(Context& context, const model::Run& run, int status, const
     if (!attempts) return respond(error_response(attempts.error()));
     const auto definition = definition_of(context, run);
     json::object shown = shapes::run_in_full(run, *attempts, live.empty() ? nullptr : &live.front(),
-                                             definition ? definition->steps.size() : 0);
+                                             definition ? &*definition : nullptr);
     Holders(context.reader()).add_to(shown);
     Response response = json_response(status, shown);
     if (status == 201) response.headers["Location"] = "/api/v1/runs/" + run.id;
@@ -154,7 +154,8 @@ void cancel_run(Context& context, const Call& call, const Respond& respond) {
                      cancelled ? "is cancelled already" : fmt::format("has {} already", model::to_text(run->state)))}));
   }
   const auto agent = call.request.headers.find("user-agent");
-  const std::string asked_by = agent != call.request.headers.end() && agent->second == "eider" ? "cli" : "api";
+  const std::string asked_by =
+      agent != call.request.headers.end() && agent->second == "eider" ? "`eider cancel`" : "a request of the API";
   context.send(engine::CancelRun{run->id, asked_by, {}}, respond,
                [id = run->id, respond](const Result<model::RunState>& state) {
                  if (!state) return respond(error_response(state.error()));

@@ -58,7 +58,8 @@ Result<json::object> shown_schedule(Context& context, const engine::ScheduleView
   return shapes::schedule(view, newest->items.empty() ? std::nullopt : std::optional(newest->items.front()));
 }
 
-void set_paused(Context& context, const Call& call, bool paused, std::string note, const Respond& respond) {
+void set_paused(Context& context, const Call& call, bool paused, std::optional<std::string> note,
+                const Respond& respond) {
   const auto key = key_from_path(call, respond);
   if (!key) return;
   context.send(engine::PauseSchedule{*key, paused, std::move(note), {}}, respond,
@@ -173,7 +174,8 @@ void show_schedule(Context& context, const Call& call, const Respond& respond) {
 void pause_schedule(Context& context, const Call& call, const Respond& respond) {
   const QueryReader query(call.request, {});
   BodyReader body(call.request, {"note"});
-  std::string note = body.text("note", 1000);
+  std::optional<std::string> note;
+  if (body.has("note")) note = body.text("note", 1000);
   if (query.problem()) return respond(problem_response(*query.problem()));
   if (body.problem()) return respond(problem_response(*body.problem()));
   set_paused(context, call, true, std::move(note), respond);
@@ -184,7 +186,7 @@ void resume_schedule(Context& context, const Call& call, const Respond& respond)
   const BodyReader body(call.request, {});
   if (query.problem()) return respond(problem_response(*query.problem()));
   if (body.problem()) return respond(problem_response(*body.problem()));
-  set_paused(context, call, false, {}, respond);
+  set_paused(context, call, false, std::nullopt, respond);
 }
 
 void preview_schedule(Context& context, const Call& call, const Respond& respond) {
@@ -205,9 +207,10 @@ void preview_schedule(Context& context, const Call& call, const Respond& respond
   with_schedule(context, *key, respond, [after, to, most, respond](const engine::ScheduleView& view) {
     auto items = coming(view, after, to, most);
     if (!items) return respond(error_response(items.error()));
-    json::object list = shapes::list(*std::move(items), std::nullopt);
-    list["then"] = then_of(view);
-    respond(json_response(200, list));
+    json::object body = shapes::list(*std::move(items), std::nullopt);
+    body["then"] = then_of(view);
+    body["paused"] = view.paused;
+    respond(json_response(200, body));
   });
 }
 

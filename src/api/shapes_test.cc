@@ -84,7 +84,11 @@ TEST(Shapes, RunningRunShowsItsStepsAndProgress) {
   live.steps[0].step = "build";
   live.running.push_back({run.id, 1, "report", 4712, at("2026-03-29T01:00:05Z")});
   live.progress["report"] = 0.5;
-  const json::object shown = run_in_full(run, {live_attempt}, &live, 2);
+  model::Pipeline definition;
+  definition.steps.resize(2);
+  definition.retry.max_attempts = 3;
+  const json::object shown = run_in_full(run, {live_attempt}, &live, &definition);
+  EXPECT_EQ(shown.at("max_attempts"), json::value(3));
   EXPECT_EQ(shown.at("progress"), json::value(0.75));
   EXPECT_EQ(shown.at("attempts").at(0).at("worker_pid"), json::value(99));
   const json::array& steps = shown.at("steps").as_array();
@@ -103,7 +107,7 @@ TEST(Shapes, StoredJsonThatIsBrokenIsNullNotAnException) {
   model::Attempt attempt;
   attempt.steps = "[1, {\"step\":";
   EXPECT_TRUE(shapes::run(run, {}, nullptr).at("params").is_null());
-  EXPECT_TRUE(run_in_full(run, {attempt}, nullptr, 1).at("steps").as_array().empty());
+  EXPECT_TRUE(run_in_full(run, {attempt}, nullptr, nullptr).at("steps").as_array().empty());
 }
 
 TEST(Shapes, ScheduleSaysRuleAndNewestDecision) {
@@ -119,7 +123,7 @@ TEST(Shapes, ScheduleSaysRuleAndNewestDecision) {
   last.decision = model::Decision::skipped;
   EXPECT_EQ(json::value(schedule(view, last)), literal(R"({"key":"p/s","pipeline":"p","id":"s","rule":"every 5s",
     "description":"every 5 seconds","timezone":"UTC","overlap":"skip","misfire":"latest","grace":"10s","max_catchup":100,
-    "catchup_window":"7d","queue_limit":1,"paused":false,"note":null,"next":"2026-03-29T01:00:05Z",
+    "catchup_window":"7d","queue_limit":1,"paused":false,"paused_at":null,"note":null,"next":"2026-03-29T01:00:05Z",
     "last":"2026-03-29T01:00:00Z","last_decision":"skipped","last_run_id":null})"));
 }
 

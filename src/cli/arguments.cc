@@ -81,7 +81,8 @@ Tree::Tree(const std::string& version) {
   add_runs();
   add_hidden();
   app_.footer(
-      "Exit codes: 0 done; 1 the run failed; 2 the request or a file is wrong; 3 no server.\n\n"
+      "Exit codes: 0 done; 1 the run failed, or the system refused; 2 the request or a file is wrong;\n"
+      "3 no server; 130 `eider run` was interrupted by Ctrl-C.\n\n"
       "Examples:\n  eider init mine && cd mine     a new workspace\n  eider serve                    run its "
       "schedules\n"
       "  eider run hello                run one pipeline now, and watch it");
@@ -210,7 +211,8 @@ void Tree::add_schedules() {
   CLI::App* pause = verb(schedule, "pause", "Pause a schedule: nothing is due until it is resumed",
                          Verb::schedule_pause, "  eider schedule pause flights_daily/nightly --note 'source is down'");
   target(pause, "SCHEDULE", "pipeline/id");
-  text(pause, "--note", options_.note, "TEXT", "Why; shown with the schedule");
+  pause->add_option("--note", options_.note, "Why; shown with the schedule. Without it an earlier note stays")
+      ->type_name("TEXT");
   json(pause);
   CLI::App* resume = verb(schedule, "resume", "Resume a schedule: it starts from now", Verb::schedule_resume,
                           "  eider schedule resume flights_daily/nightly");

@@ -115,6 +115,7 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
     EXPECT_EQ(parse_arguments(other, "1.2.3").output, parsed.output);
   }
   const Parsed all = parse_arguments({"--help"}, "1.2.3");
+  EXPECT_NE(all.output.find("130 `eider run` was interrupted"), std::string::npos);
   EXPECT_EQ(all.output.find("__complete"), std::string::npos);
   EXPECT_EQ(parse_arguments({"help"}, "1.2.3").output, all.output);
   EXPECT_NE(wrong({"help", "statsu"}).find("did you mean `status`?"), std::string::npos);

@@ -9,6 +9,7 @@
 #include "cli/fields.h"
 #include "store/store.h"
 #include "wire/layout.h"
+#include "wire/workspace_lock.h"
 #include "workspace/load.h"
 
 namespace eider::cli {
@@ -104,11 +105,24 @@ Result<void> Backend::open_files() {
   return {};
 }
 
+/// Who holds the workspace, where somebody does: "start one" would not work then.
+Error Backend::no_server(const Error& otherwise) const {
+  const auto holder = wire::workspace_holder(wire::Layout{workspace_});
+  if (!holder) return otherwise;
+  if (holder->pipeline.empty()) {
+    return {ErrorCode::no_server,
+            fmt::format("the server (process {}) does not answer: it is starting or stopping", holder->pid)};
+  }
+  return {ErrorCode::no_server,
+          fmt::format("no server is running: {}; wait for it, or press Ctrl-C there", wire::to_text(*holder))};
+}
+
 Result<api::Response> Backend::answer(const api::Request& request, const api::Client::OnBytes& on_bytes) {
   if (!offline_ && mode_ != Mode::files_only) {
     auto answered = on_bytes ? client_.stream(request, on_bytes) : client_.call(request);
     const bool nobody = !answered && answered.error().code == ErrorCode::no_server;
-    if (!nobody || mode_ == Mode::server_only) return answered;
+    if (nobody && mode_ == Mode::server_only) return no_server(answered.error());
+    if (!nobody) return answered;
   }
   if (!offline_) {
     if (auto opened = open_files(); !opened) return opened.error();

@@ -40,6 +40,7 @@ class Backend {
   struct Offline;
 
   Result<void> open_files();
+  Error no_server(const Error& otherwise) const;
   Result<api::Response> answer(const api::Request& request, const api::Client::OnBytes& on_bytes);
 
   std::string workspace_;

@@ -1,10 +1,15 @@
 // Verbs against the files of a workspace, without a server.
 #include "cli/cli.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
+
 #include <boost/json.hpp>
 
 #include "cli/test_support.h"
 #include "store/store.h"
+#include "wire/workspace_lock.h"
 
 namespace eider::cli {
 namespace {
@@ -14,11 +19,13 @@ namespace json = boost::json;
 TEST(WithoutServer, InitMakesAWorkspaceThatIsGoodAndNeverOverwrites) {
   const TempFolder folder;
   Program program(folder.path());
-  EXPECT_EQ(program.run({"init", "mine"}).code, 0);
+  const Outcome made = program.run({"init", "mine/"});
+  EXPECT_EQ(made.code, 0);
+  EXPECT_NE(made.out.find("next: `cd mine/ && eider run hello`"), std::string::npos) << made.out;
   EXPECT_EQ(program.run({"-w", "mine", "validate"}).code, 0);
-  const Outcome again = program.run({"init", "mine"});
+  const Outcome again = program.run({"init", "mine/"});
   EXPECT_EQ(again.code, 2);
-  EXPECT_NE(again.error.find("exists already"), std::string::npos);
+  EXPECT_NE(again.error.find(folder.path() + "/mine/eider.yaml: exists already"), std::string::npos) << again.error;
 }
 
 TEST(WithoutServer, TheWorkspaceIsTheNearestFolderUpwards) {
@@ -124,6 +131,8 @@ TEST(WithoutServer, ReadingVerbsReadTheFilesAndAnEmptyStore) {
   EXPECT_NE(program.run({"pools"}).out.find("heavy"), std::string::npos);
 }
 
+constexpr const char* kQueued = "01890a5d-ac96-774b-bcce-b302099a8058";
+
 /// A store as a server that is gone left it: two runs, the first claimed, with a log.
 void leave_two_runs(const TempFolder& workspace) {
   const wire::Layout layout{workspace.path()};
@@ -168,11 +177,74 @@ TEST(WithoutServer, ReadingVerbsReadTheStore) {
   EXPECT_EQ(ambiguous.code, 2);
   EXPECT_NE(ambiguous.error.find("b302099a8057"), std::string::npos);
   EXPECT_NE(ambiguous.error.find("b302099a8058"), std::string::npos);
-  EXPECT_NE(program.run({"runs", "show", "01890a5d-ac96-774b-bcce-b302099a8058"}).out.find("state     queued"),
+  EXPECT_NE(program.run({"runs", "show", "01890a5d-ac96-774b-bcce-b302099a8058"}).out.find("state      queued"),
             std::string::npos);
-  EXPECT_EQ(program.run({"logs", "01890a5d-ac96-774b-bcce-b302099a8057"}).out, "00:59:58 say | hello\n");
+  EXPECT_EQ(program.run({"logs", "01890a5d-ac96-774b-bcce-b302099a8057"}).out, "00:59:58Z say   | hello\n");
   EXPECT_EQ(program.run({"__complete", "fish", "logs", "01890a5d-ac96-774b-bcce-b302099a8057"}).out,
             "01890a5d-ac96-774b-bcce-b302099a8057\n");
+}
+
+TEST(WithoutServer, WhatIsOpenWaitsForAServer) {
+  const TempWorkspace workspace;
+  leave_two_runs(workspace);
+  Program program(workspace.path());
+  const std::string list = program.run({"runs", "list", "--state", "queued"}).out;
+  EXPECT_NE(list.find("waits for a server: none is running; `eider serve` starts one"), std::string::npos) << list;
+  const json::value run = json::parse(program.run({"runs", "show", kQueued, "--json"}).out);
+  EXPECT_EQ(run.at("waiting_for").at(0).at("kind"), "server");
+  EXPECT_EQ(run.at("waiting_for").at(0).at("since"), "2026-03-29T00:58:00Z");
+  const Outcome status = program.run({"status"});
+  EXPECT_NE(status.out.find("1 running when the server ended, 1 queued"), std::string::npos) << status.out;
+  EXPECT_NE(status.out.find(", if a server runs then"), std::string::npos) << status.out;
+  EXPECT_EQ(json::parse(program.run({"status", "--json"}).out).at("foreground_run"), nullptr);
+  program.terminal = true;
+  EXPECT_NE(program.run({"schedule", "list"}).error.find("no server is running"), std::string::npos);
+}
+
+/// A process of its own that runs a pipeline in the foreground, as far as others can see.
+class Foreground {
+ public:
+  Foreground(const TempFolder& workspace, const std::string& pipeline) {
+    const wire::Layout layout{workspace.path()};
+    std::filesystem::create_directories(layout.state_folder());
+    int ends[2];
+    EIDER_CHECK(::pipe(ends) == 0, "no pipe");
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const auto lock = wire::take_workspace_lock(layout, pipeline);
+      EIDER_CHECK(::write(ends[1], "y", 1) == 1, "nobody listens");
+      while (true) ::pause();
+    }
+    char told = 0;
+    EIDER_CHECK(::read(ends[0], &told, 1) == 1, "the other process is gone");
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  ~Foreground() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  std::string pid() const { return std::to_string(pid_); }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+TEST(WithoutServer, ARunInTheForegroundIsNamed) {
+  const TempWorkspace workspace;
+  leave_two_runs(workspace);
+  const Foreground other(workspace, "nap");
+  Program program(workspace.path());
+  const std::string named = "`eider run nap` (process " + other.pid() + ") holds this workspace while it runs";
+  const Outcome status = program.run({"status"});
+  EXPECT_NE(status.out.find("stopped: no server is running; " + named), std::string::npos) << status.out;
+  EXPECT_NE(status.out.find("1 running of at most"), std::string::npos) << status.out;
+  EXPECT_EQ(json::parse(program.run({"status", "--json"}).out).at("foreground_run").at("pipeline"), "nap");
+  const Outcome cancel = program.run({"cancel", kQueued});
+  EXPECT_EQ(cancel.code, 3);
+  EXPECT_NE(cancel.error.find(named + "; wait for it, or press Ctrl-C there"), std::string::npos) << cancel.error;
+  EXPECT_EQ(cancel.error.find("start one"), std::string::npos) << "it would be refused: " << cancel.error;
+  EXPECT_NE(program.run({"runs", "list"}).out.find("waits for a server: none is running; " + named), std::string::npos);
 }
 
 TEST(WithoutServer, TheEndOfALiveRunIsNotWaitedFor) {
@@ -180,7 +252,7 @@ TEST(WithoutServer, TheEndOfALiveRunIsNotWaitedFor) {
   leave_two_runs(workspace);
   const Outcome outcome = Program(workspace.path()).run({"logs", "-f", "01890a5d-ac96-774b-bcce-b302099a8057"});
   EXPECT_EQ(outcome.code, 3);
-  EXPECT_EQ(outcome.out, "00:59:58 say | hello\n");
+  EXPECT_EQ(outcome.out, "00:59:58Z say   | hello\n");
   EXPECT_NE(outcome.error.find("the log so far"), std::string::npos);
 }
 

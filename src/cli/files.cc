@@ -59,13 +59,15 @@ int init(Session& session) {
     session.out().line("made " + safe((std::filesystem::path(asked) / file).lexically_normal().string()));
   }
   const std::string there = asked == "." ? "" : fmt::format("cd {} && ", safe(asked));
-  session.note(
-      fmt::format("next: `{}eider serve` runs its schedules, `eider run hello` runs its pipeline once", there));
+  session.out().line(
+      fmt::format("next: `{}eider run hello` runs its pipeline once, `eider serve` its schedules", there));
   return exit_done;
 }
 
 int validate(Session& session) {
-  auto loaded = workspace::load_workspace(session.workspace);
+  workspace::LoadOptions load;
+  load.now = session.now();
+  auto loaded = workspace::load_workspace(session.workspace, load);
   if (!loaded) return session.fail(loaded.error());
   const Counts counts = count(*loaded);
   const bool good = loaded->usable && counts.errors == 0;

@@ -20,7 +20,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int kExitInterrupted = 130;
 constexpr int kFirstPause_ms = 20;
 constexpr int kLongestPause_ms = 200;
 constexpr int kMostFailures = 25;  // looks at a server that does not answer: five seconds
@@ -80,7 +79,7 @@ int exit_code_of_run(const json::value& run) { return text_of(run, "state") == "
 
 int say_goes_on(Session& session, const std::string& id) {
   session.error().line(fmt::format("the run goes on; `eider logs -f {0}` follows it, `eider cancel {0}` ends it", id));
-  return kExitInterrupted;
+  return exit_interrupted;
 }
 
 int follow(Session& session, Backend& backend, const std::string& id) {

@@ -14,11 +14,11 @@ namespace {
 namespace json = boost::json;
 
 std::string why(const json::value& run, Instant now) {
-  if (const std::string error = text_of(run, "error"); !error.empty()) return first_line(error);
   if (text_of(run, "state") == "queued") {
     if (const std::string waiting = waiting_in_full(run, now); !waiting.empty()) return "waits for " + waiting;
     if (const auto at = time_of(run, "not_before"); at && *at > now) return "tried again " + relative(*at, now);
   }
+  if (const std::string error = text_of(run, "error"); !error.empty()) return first_line(error);
   if (text_of(run, "state") == "cancelled") return text_of(run, "reason_text");
   if (field(run, "cancel_asked_at").is_string()) return "is being cancelled";
   return {};
@@ -87,12 +87,11 @@ Facts facts_of(const json::value& run, Instant now) {
 
 /// How an attempt or a step ended, beyond its outcome.
 std::string ending(const json::value& part) {
-  std::string out;
-  const auto add = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
-  if (const auto code = number_of(part, "exit_code"); code && *code != 0) add(fmt::format("exit code {}", *code));
-  if (const auto signal = number_of(part, "signal")) add(fmt::format("signal {}", *signal));
-  if (const std::string error = first_line(text_of(part, "error")); !error.empty()) add(error);
-  return out;
+  // An error says the exit code or the signal itself, unless it was Eider that ended the step.
+  if (const std::string error = first_line(text_of(part, "error")); !error.empty()) return error;
+  if (const auto code = number_of(part, "exit_code"); code && *code != 0) return fmt::format("exit code {}", *code);
+  if (const auto signal = number_of(part, "signal")) return fmt::format("signal {}", *signal);
+  return {};
 }
 
 std::string span(const json::value& part, Instant now) {

@@ -42,8 +42,10 @@ int show_schedules(Session& session, const json::value& body) {
     const auto next = time_of(each, "next");
     const auto last = time_of(each, "last");
     const std::string decision = text_of(each, "last_decision");
-    const Cell when = flag_of(each, "paused") ? Cell("paused", Colour::yellow)
-                                              : Cell(next ? relative(*next, session.now()) : "never");
+    const auto since = time_of(each, "paused_at");
+    const Cell when = flag_of(each, "paused")
+                          ? Cell(since ? "paused " + relative(*since, session.now()) : "paused", Colour::yellow)
+                          : Cell(next ? relative(*next, session.now()) : "never");
     table.row({text_of(each, "key"),
                text_of(each, "rule"),
                text_of(each, "timezone"),
@@ -78,6 +80,9 @@ bool show_coming(Session& session, const json::array& items, const std::string& 
 int show_preview(Session& session, const json::value& body) {
   if (!show_coming(session, list_of(body, "items"), text_of(body, "then")))
     session.say("it does not fire in that time");
+  if (flag_of(body, "paused")) {
+    session.error().line("the schedule is paused: none of these is due before `eider schedule resume`");
+  }
   return exit_done;
 }
 
@@ -89,7 +94,12 @@ int show_schedule(Session& session, const json::value& body) {
   facts.add("rule", text_of(body, "rule"));
   facts.add("in words", text_of(body, "description"));
   facts.add("timezone", text_of(body, "timezone"));
-  facts.add("state", paused ? "paused" : "active", paused ? Colour::yellow : Colour::green);
+  const auto since = time_of(body, "paused_at");
+  facts.add("state",
+            !paused ? "active"
+            : since ? "paused since " + with_relative(*since, now)
+                    : "paused",
+            paused ? Colour::yellow : Colour::green);
   facts.add("note", text_of(body, "note"));
   facts.add("overlap", text_of(body, "overlap"));
   facts.add("misfire", fmt::format("{}, later than {} is late", text_of(body, "misfire"), text_of(body, "grace")));
@@ -238,7 +248,7 @@ int schedule_preview(Session& session) {
 
 int schedule_pause(Session& session) {
   json::object body;
-  if (!session.options.note.empty()) body["note"] = session.options.note;
+  if (session.options.note) body["note"] = *session.options.note;
   return set_paused(session, "/pause", body);
 }
 

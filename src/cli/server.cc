@@ -42,9 +42,16 @@ int show_status(Session& session, const json::value& body) {
   facts.add("workspace", text_of(body, "workspace"));
   facts.add("pipelines", fmt::format("{}, with {}", text_of(body, "pipelines"),
                                      counted(number_of(body, "schedules").value_or(0), "schedule")));
-  facts.add("runs", fmt::format("{} running of at most {}, {} queued", text_of(body, "running"),
-                                text_of(body, "max_workers"), text_of(body, "queued")));
-  if (const auto next = time_of(body, "next_due")) facts.add("next due", with_relative(*next, now));
+  // Without a server nobody has recorded yet how those ended that ran with it.
+  const bool stopped = health == "stopped";
+  const bool left_over =
+      stopped && number_of(body, "running").value_or(0) > 0 && !field(body, "foreground_run").is_object();
+  facts.add("runs", fmt::format("{} running{}, {} queued", text_of(body, "running"),
+                                left_over ? " when the server ended" : " of at most " + text_of(body, "max_workers"),
+                                text_of(body, "queued")));
+  if (const auto next = time_of(body, "next_due")) {
+    facts.add("next due", with_relative(*next, now) + (stopped ? ", if a server runs then" : ""));
+  }
   facts.print(session.out());
   for (const json::value& diagnostic : list_of(body, "diagnostics")) {
     session.out().line(session.out().paint(Colour::yellow, safe(text_of(diagnostic, "text"))));
@@ -143,6 +150,7 @@ int serve(Session& session) {
   request.workspace = session.workspace;
   request.json = session.options.json;
   request.colour = session.out().colour();
+  request.terminal = session.out().terminal();
   if (!session.options.test_clock.empty()) {
     auto at = parse_rfc3339(session.options.test_clock);
     if (!at) return session.fail({at.error().code, "--test-clock: " + at.error().message});

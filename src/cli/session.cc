@@ -99,7 +99,14 @@ int ask(Session& session, Backend& backend, const api::Request& request, const S
   if (session.options.json) return session.print_json(*body);
   auto value = parse_answer(*body);
   if (!value) return session.fail(value.error());
-  return show(session, *value);
+  const int code = show(session, *value);
+  // What is due next is so only where a server runs.
+  const bool about_clocks =
+      request.path.starts_with("/api/v1/schedules") || request.path.starts_with("/api/v1/pipelines");
+  if (backend.offline() && about_clocks) {
+    session.note("no server is running: nothing fires before `eider serve` starts one");
+  }
+  return code;
 }
 
 }  // namespace

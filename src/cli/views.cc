@@ -85,7 +85,8 @@ std::string runs_named(const json::array& runs, std::size_t id_length) {
 
 std::string run_took(const json::value& run, Instant now) {
   const auto started = time_of(run, "started_at");
-  if (!started) return {};
+  // One that is queued again has started, and takes no time now.
+  if (!started || text_of(run, "state") == "queued") return {};
   return took(time_of(run, "finished_at").value_or(now) - *started);
 }
 

@@ -70,6 +70,7 @@ std::vector<ScheduleView> Loop::schedule_views(const std::optional<std::string>&
     view.schedule = entry.schedule();
     if (const auto cursor = state_.cursors().find(name); cursor != state_.cursors().end()) {
       view.paused = cursor->second.paused;
+      view.paused_at = cursor->second.paused_at;
       view.note = cursor->second.note;
     }
     view.next = entry.next;

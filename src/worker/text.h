@@ -14,8 +14,6 @@ void append_base64(std::string& out, std::string_view bytes);
 std::size_t utf8_length(std::string_view bytes, std::size_t at);
 /// The longest prefix of at most `limit_bytes` that does not end within a character.
 std::string_view cut_at_character(std::string_view bytes, std::size_t limit_bytes);
-/// `a.b-c` -> `a_b_c`: what may be the name of a variable.
-std::string identifier(std::string_view name);
 std::string upper(std::string_view name);
 
 }  // namespace eider::worker
