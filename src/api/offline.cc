@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "decide/rule.h"
+#include "wire/workspace_lock.h"
 
 namespace eider::api {
 namespace {
@@ -12,16 +15,37 @@ struct Cases : Ts... {
   using Ts::operator()...;
 };
 
+constexpr int kMostCounted = 1000;
+
 }  // namespace
 
-bool Offline::answer(engine::Command command) {
-  return std::visit(
-      Cases{[](engine::AskLive& ask) { return ask.reply({}), true; },
-            [&](engine::AskPools& ask) { return ask.reply(pools()), true; },
-            [&](engine::AskSchedules& ask) { return ask.reply(schedules(ask.key)), true; },
-            [&](engine::AskPipelines& ask) { return ask.reply(pipelines()), true; },
-            [&](engine::AskStatus& ask) { return ask.reply(status()), true; }, [](auto&) { return false; }},
-      command);
+Result<void> Offline::answer(engine::Command command) {
+  const bool about_files = std::holds_alternative<engine::AskPools>(command) ||
+                           std::holds_alternative<engine::AskSchedules>(command) ||
+                           std::holds_alternative<engine::AskPipelines>(command);
+  if (about_files && !files_error_.empty()) return Error{ErrorCode::invalid, files_error_};
+  const bool answered =
+      std::visit(Cases{[&](engine::AskLive& ask) { return ask.reply(live(ask.run_ids)), true; },
+                       [&](engine::AskPools& ask) { return ask.reply(pools()), true; },
+                       [&](engine::AskSchedules& ask) { return ask.reply(schedules(ask.key)), true; },
+                       [&](engine::AskPipelines& ask) { return ask.reply(pipelines()), true; },
+                       [&](engine::AskStatus& ask) { return ask.reply(status()), true; }, [](auto&) { return false; }},
+                 command);
+  if (answered) return {};
+  return Error{ErrorCode::no_server, "this needs a running server: start one with `eider serve`"};
+}
+
+/// `from: completion` counts from where its last run ended, which is where the cursor stands.
+std::optional<Instant> Offline::next_after_completion(const timing::Rule& rule, const engine::ScheduleView& view,
+                                                      const model::Cursor* cursor) {
+  const auto open = reader_.runs({view.pipeline, std::nullopt, true}, kMostCounted, "");
+  if (open && std::any_of(open->items.begin(), open->items.end(),
+                          [&](const model::Run& run) { return run.trigger_id == view.key; })) {
+    return std::nullopt;
+  }
+  const Instant now = clock_->now();
+  const auto next = rule.next_after_completion(cursor ? cursor->decided_until : now);
+  return next ? std::optional(std::max(*next, now)) : std::nullopt;
 }
 
 std::vector<engine::ScheduleView> Offline::schedules(const std::optional<std::string>& key) {
@@ -38,13 +62,19 @@ std::vector<engine::ScheduleView> Offline::schedules(const std::optional<std::st
       if (key && *key != view.key) continue;
       view.pipeline = name;
       view.schedule = schedule;
-      if (const auto cursor = cursors.find(view.key); cursor != cursors.end()) {
+      const auto cursor = cursors.find(view.key);
+      if (cursor != cursors.end()) {
         view.paused = cursor->second.paused;
+        view.paused_at = cursor->second.paused_at;
         view.note = cursor->second.note;
       }
       if (auto rule = decide::make_rule(schedule.timing)) {
         view.description = rule->describe();
-        if (!view.paused) view.next = rule->next(clock_->now());
+        if (!view.paused) {
+          view.next = schedule.timing.from_completion
+                          ? next_after_completion(*rule, view, cursor == cursors.end() ? nullptr : &cursor->second)
+                          : rule->next(clock_->now());
+        }
       }
       out.push_back(std::move(view));
     }
@@ -66,7 +96,7 @@ std::vector<engine::PipelineView> Offline::pipelines() {
   }
   for (const auto& [file, broken] : workspace_->broken) {
     engine::PipelineView view;
-    view.name = broken.pipeline;
+    view.name = broken.pipeline.empty() ? file : broken.pipeline;
     view.file = file;
     view.broken = true;
     for (const workspace::Diagnostic& diagnostic : workspace_->diagnostics) {
@@ -75,6 +105,12 @@ std::vector<engine::PipelineView> Offline::pipelines() {
     }
     out.push_back(std::move(view));
   }
+  const auto open = reader_.runs({std::nullopt, std::nullopt, true}, kMostCounted, "");
+  for (const model::Run& run : open ? open->items : std::vector<model::Run>()) {
+    const auto view = std::find_if(out.begin(), out.end(), [&](const auto& each) { return each.name == run.pipeline; });
+    if (view != out.end()) ++(run.state == model::RunState::running ? view->running : view->queued);
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return out;
 }
 
@@ -99,14 +135,48 @@ std::vector<engine::PoolUse> Offline::pools() {
   return out;
 }
 
+std::vector<engine::LiveRun> Offline::live(const std::vector<std::string>& run_ids) {
+  std::vector<engine::LiveRun> out;
+  for (const std::string& id : run_ids) {
+    const auto run = reader_.run(id);
+    if (!run || !*run || (*run)->state != model::RunState::queued) continue;
+    engine::LiveRun view;
+    view.run_id = id;
+    view.waiting_for = waiting_for(**run);
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+/// A queued run waits for somebody who starts it, whatever else it lacks.
+std::vector<engine::Waiting> Offline::waiting_for(const model::Run& run) {
+  const auto holder = wire::workspace_holder(layout_);
+  // It may be the very run that is in the foreground.
+  if (holder && holder->pipeline == run.pipeline) return {};
+  Instant since = run.created_at;
+  if (const auto attempts = reader_.attempts(run.id); attempts && !attempts->empty()) {
+    since = std::max(since, attempts->back().finished_at.value_or(since));
+  }
+  if (!holder) return {{"server", "", "none is running; `eider serve` starts one", since}};
+  if (holder->pipeline.empty()) return {{"server", "", "it is starting or stopping", since}};
+  return {{"server", "", "none is running; " + wire::to_text(*holder), since}};
+}
+
 engine::StatusView Offline::status() {
   engine::StatusView view;
   view.now = clock_->now();
   view.workspace = layout_.workspace;
   view.health = "stopped";
-  view.health_detail = "no server is running";
+  view.health_detail = "no server is running; `eider serve` starts one";
+  if (const auto holder = wire::workspace_holder(layout_); holder && holder->pipeline.empty()) {
+    view.health_detail =
+        fmt::format("the server (process {}) does not answer: it is starting or stopping", holder->pid);
+  } else if (holder) {
+    view.health_detail = "no server is running; " + wire::to_text(*holder);
+    view.foreground = {holder->pid, holder->pipeline};
+  }
   if (auto live = reader_.live_attempts()) view.running = static_cast<int>(live->size());
-  if (auto queued = reader_.runs({std::nullopt, model::RunState::queued, false}, 1000, ""))
+  if (auto queued = reader_.runs({std::nullopt, model::RunState::queued, false}, kMostCounted, ""))
     view.queued = static_cast<int>(queued->items.size());
   if (!workspace_) return view;
   view.pipelines = static_cast<int>(workspace_->pipelines.size());
@@ -116,8 +186,7 @@ engine::StatusView Offline::status() {
     ++view.schedules;
     if (schedule.next && (!view.next_due || *schedule.next < *view.next_due)) view.next_due = schedule.next;
   }
-  for (const workspace::Diagnostic& diagnostic : workspace_->diagnostics)
-    view.diagnostics.push_back(workspace::format(diagnostic));
+  view.diagnostics = workspace_->diagnostics;
   return view;
 }
 

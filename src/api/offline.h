@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "engine/inbox.h"
 #include "store/store.h"
+#include "timing/rule.h"
 #include "wire/layout.h"
 #include "workspace/load.h"
 
@@ -31,20 +32,32 @@ class EmptyReader final : public store::Reader {
 /// One thread.
 class Offline {
  public:
-  /// `workspace` null: nothing is known of its files. What is given outlives this object.
-  Offline(const workspace::Workspace* workspace, store::Reader& reader, const Clock* clock, wire::Layout layout)
-      : workspace_(workspace), reader_(reader), clock_(clock), layout_(std::move(layout)) {}
+  /// `workspace` null: nothing is known of its files. `files_error`: why they cannot be used; empty: they can. What is
+  /// given outlives this object.
+  Offline(const workspace::Workspace* workspace, std::string files_error, store::Reader& reader, const Clock* clock,
+          wire::Layout layout)
+      : workspace_(workspace),
+        files_error_(std::move(files_error)),
+        reader_(reader),
+        clock_(clock),
+        layout_(std::move(layout)) {}
 
-  /// Replies at once to a question. False: the command would change something, which only a server may.
-  bool answer(engine::Command command);
+  /// Replies at once to a question. `no_server`: the command would change something, which only a server may;
+  /// `invalid`: the question is about files that cannot be used.
+  Result<void> answer(engine::Command command);
 
  private:
   std::vector<engine::ScheduleView> schedules(const std::optional<std::string>& key);
+  std::optional<Instant> next_after_completion(const timing::Rule& rule, const engine::ScheduleView& view,
+                                               const model::Cursor* cursor);
   std::vector<engine::PipelineView> pipelines();
   std::vector<engine::PoolUse> pools();
   engine::StatusView status();
+  std::vector<engine::LiveRun> live(const std::vector<std::string>& run_ids);
+  std::vector<engine::Waiting> waiting_for(const model::Run& run);
 
   const workspace::Workspace* workspace_;
+  std::string files_error_;
   store::Reader& reader_;
   const Clock* clock_;
   wire::Layout layout_;

@@ -16,6 +16,8 @@ namespace json = boost::json;
 
 constexpr std::size_t kCursorLimitBytes = 200;
 constexpr const char* kTimeExpected = "a time by RFC 3339, such as 2026-03-29T01:00:00Z";
+const std::initializer_list<std::string_view> kStates = {"queued", "running", "succeeded", "failed", "cancelled"};
+const std::initializer_list<std::string_view> kDecisions = {"run", "skipped", "missed", "coalesced", "paused"};
 constexpr const char* kNameExpected = "a name: 1 to 100 letters, digits, `_` or `-`, the first a letter or digit";
 
 std::string_view nearest_of(std::string_view word, std::initializer_list<std::string_view> known) {
@@ -23,7 +25,23 @@ std::string_view nearest_of(std::string_view word, std::initializer_list<std::st
 }
 
 std::string listed(std::initializer_list<std::string_view> words) {
-  return workspace::join_words(std::vector<std::string_view>(words), " and ");
+  return workspace::join_words(std::vector<std::string_view>(words), " or ");
+}
+
+void suggest(Problem& problem, std::string_view suggestion) {
+  if (suggestion.empty()) return;
+  problem.extensions["suggestion"] = suggestion;
+  problem.detail += fmt::format("; did you mean `{}`?", suggestion);
+}
+
+/// Of a name that stands where none of `known` stands.
+Problem unknown_key(const char* what, std::string_view name, std::string_view expected, std::string_view suggestion) {
+  Problem problem{400,
+                  "invalid-parameter",
+                  fmt::format("the {} `{}` is not known here: expected {}", what, shown(name), expected),
+                  {{"parameter", shown(name)}, {"expected", std::string(expected)}}};
+  suggest(problem, suggestion);
+  return problem;
 }
 
 bool is_plain(std::string_view text) {
@@ -35,16 +53,50 @@ bool is_plain(std::string_view text) {
 
 std::string shown(std::string_view text) { return workspace::shown(text); }
 
-Problem parameter_problem(std::string_view parameter, std::string_view expected, std::string_view suggestion) {
-  Problem problem{
-      400, "invalid-parameter", fmt::format("the parameter `{}` is wrong: expected {}", parameter, expected), {}};
-  problem.extensions["parameter"] = parameter;
-  problem.extensions["expected"] = expected;
-  if (!suggestion.empty()) {
-    problem.extensions["suggestion"] = suggestion;
-    problem.detail += fmt::format("; did you mean `{}`?", suggestion);
-  }
+Problem parameter_problem(std::string_view parameter, std::string_view sentence, std::string_view expected,
+                          std::string_view suggestion) {
+  Problem problem{400,
+                  "invalid-parameter",
+                  fmt::format("the parameter `{}`: {}", parameter, sentence),
+                  {{"parameter", std::string(parameter)}, {"expected", std::string(expected)}}};
+  suggest(problem, suggestion);
   return problem;
+}
+
+std::string wrong_value(std::string_view value, std::string_view expected) {
+  return fmt::format("`{}` is wrong: expected {}", shown(value), expected);
+}
+
+Problem unknown_name(const UnknownName& unknown, const std::vector<std::string>& known) {
+  Problem problem{404, "not-found", unknown.sentence, {}};
+  if (!unknown.parameter.empty()) {
+    problem.status = 400;
+    problem.code = "invalid-parameter";
+    problem.detail = fmt::format("the parameter `{}`: {}", unknown.parameter, unknown.sentence);
+    problem.extensions["parameter"] = unknown.parameter;
+  }
+  const std::string meant = nearest(unknown.name, known);
+  suggest(problem, meant);
+  if (meant.empty()) problem.detail += "; " + unknown.hint;
+  return problem;
+}
+
+Problem unknown_pipeline(const std::string& parameter, const std::string& name, const std::vector<std::string>& known) {
+  return unknown_name({parameter, fmt::format("there is no pipeline `{}` in this workspace", shown(name)), name,
+                       "`eider pipelines list` shows them"},
+                      known);
+}
+
+Problem unknown_pipeline(const std::string& parameter, const std::string& name,
+                         const std::vector<engine::PipelineView>& views) {
+  std::vector<std::string> known;
+  known.reserve(views.size());
+  for (const engine::PipelineView& view : views) known.push_back(view.name);
+  return unknown_pipeline(parameter, name, known);
+}
+
+bool has_pipeline(const std::vector<engine::PipelineView>& views, const std::string& name) {
+  return std::any_of(views.begin(), views.end(), [&](const engine::PipelineView& view) { return view.name == name; });
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
@@ -58,7 +110,7 @@ QueryReader::QueryReader(const Request& request, std::initializer_list<std::stri
   for (const auto& [name, value] : request.query) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string expected = known.size() == 0 ? "no parameters at this address" : "one of " + listed(known);
-    fail(shown(name), expected, nearest_of(name, known));
+    fail_with(unknown_key("parameter", name, expected, nearest_of(name, known)));
   }
 }
 
@@ -67,8 +119,13 @@ const std::string* QueryReader::find(const std::string& name) const {
   return at == request_.query.end() ? nullptr : &at->second;
 }
 
-void QueryReader::fail(std::string_view parameter, std::string_view expected, std::string_view suggestion) {
-  if (!problem_) problem_ = parameter_problem(parameter, expected, suggestion);
+void QueryReader::fail_with(Problem problem) {
+  if (!problem_) problem_ = std::move(problem);
+}
+
+void QueryReader::fail(const std::string& parameter, std::string_view expected, std::string_view suggestion) {
+  const std::string* value = find(parameter);
+  fail_with(parameter_problem(parameter, wrong_value(value ? *value : std::string(), expected), expected, suggestion));
 }
 
 int QueryReader::limit() { return static_cast<int>(number("limit", 1, kLargestPage).value_or(kDefaultPageSize)); }
@@ -85,8 +142,7 @@ std::optional<model::RunState> QueryReader::state() {
   const std::string* text = find("state");
   if (!text) return std::nullopt;
   const auto value = model::run_state_from(*text);
-  const std::initializer_list<std::string_view> known = {"queued", "running", "succeeded", "failed", "cancelled"};
-  if (!value) fail("state", "one of " + listed(known), nearest_of(*text, known));
+  if (!value) fail("state", "one of " + listed(kStates), nearest_of(*text, kStates));
   return value;
 }
 
@@ -94,11 +150,11 @@ std::optional<model::Decision> QueryReader::decision() {
   const std::string* text = find("decision");
   if (!text) return std::nullopt;
   using enum model::Decision;
-  for (const model::Decision value : {run, skipped, missed, coalesced, excluded, paused}) {
+  // `excluded` is for calendars, which nothing reads yet.
+  for (const model::Decision value : {run, skipped, missed, coalesced, paused}) {
     if (*text == model::to_text(value)) return value;
   }
-  const std::initializer_list<std::string_view> known = {"run", "skipped", "missed", "coalesced", "excluded", "paused"};
-  fail("decision", "one of " + listed(known), nearest_of(*text, known));
+  fail("decision", "one of " + listed(kDecisions), nearest_of(*text, kDecisions));
   return std::nullopt;
 }
 
@@ -107,7 +163,7 @@ std::optional<Instant> QueryReader::time(const std::string& name) {
   if (!text) return std::nullopt;
   auto at = parse_rfc3339(*text);
   if (at) return *at;
-  fail(name, kTimeExpected);
+  fail_with(parameter_problem(name, at.error().message, kTimeExpected));
   return std::nullopt;
 }
 
@@ -171,12 +227,18 @@ BodyReader::BodyReader(const Request& request, std::initializer_list<std::string
   for (const auto& pair : object_) {
     const std::string_view key(pair.key().data(), pair.key().size());
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    fail(shown(key), known.size() == 0 ? "an empty body" : "one of the keys " + listed(known), nearest_of(key, known));
+    const std::string expected = known.size() == 0 ? "an empty body" : "one of the keys " + listed(known);
+    if (!problem_) problem_ = unknown_key("key", key, expected, nearest_of(key, known));
   }
 }
 
 void BodyReader::fail(std::string_view key, std::string_view expected, std::string_view suggestion) {
-  if (!problem_) problem_ = parameter_problem(key, expected, suggestion);
+  if (problem_) return;
+  const json::value* value = object_.if_contains(key);
+  const std::string text = !value               ? "nothing"
+                           : value->is_string() ? std::string(value->get_string())
+                                                : json::serialize(*value);
+  problem_ = parameter_problem(key, wrong_value(text, expected), expected, suggestion);
 }
 
 std::string BodyReader::text(std::string_view key, std::size_t most) {

@@ -12,6 +12,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/http.h"
+#include "engine/inbox.h"
 #include "model/run.h"
 
 namespace eider::api {
@@ -19,8 +20,26 @@ namespace eider::api {
 inline constexpr int kDefaultPageSize = 100;
 inline constexpr int kLargestPage = 1000;
 
-/// 400 about one parameter. `expected` completes "expected …".
-Problem parameter_problem(std::string_view parameter, std::string_view expected, std::string_view suggestion = {});
+/// 400 about one parameter: the detail is "the parameter `…`: " and the sentence, which stands alone as well, and what
+/// was probably meant. `expected` completes "expected …".
+Problem parameter_problem(std::string_view parameter, std::string_view sentence, std::string_view expected,
+                          std::string_view suggestion = {});
+/// The ordinary sentence: "`runing` is wrong: expected one of …".
+std::string wrong_value(std::string_view value, std::string_view expected);
+/// A name that stands for nothing here.
+struct UnknownName {
+  std::string parameter;  ///< 400 about it; empty: the name is part of the path, and it is a 404
+  std::string sentence;   ///< "there is no pipeline `flight_daily` in this workspace"
+  std::string name;
+  std::string hint;  ///< how to find the right one, where none is near: "`eider pipelines list` shows them"
+};
+/// Says what was probably meant of `known`, or the hint.
+Problem unknown_name(const UnknownName& unknown, const std::vector<std::string>& known);
+/// The one about a pipeline, of all that there are.
+Problem unknown_pipeline(const std::string& parameter, const std::string& name, const std::vector<std::string>& known);
+Problem unknown_pipeline(const std::string& parameter, const std::string& name,
+                         const std::vector<engine::PipelineView>& views);
+bool has_pipeline(const std::vector<engine::PipelineView>& views, const std::string& name);
 /// `nightly` for `nigthly`, or empty.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 /// A foreign text, fit for a message: cut, without control characters.
@@ -51,7 +70,8 @@ class QueryReader {
 
  private:
   const std::string* find(const std::string& name) const;
-  void fail(std::string_view parameter, std::string_view expected, std::string_view suggestion = {});
+  void fail(const std::string& parameter, std::string_view expected, std::string_view suggestion = {});
+  void fail_with(Problem problem);
 
   const Request& request_;
   std::optional<Problem> problem_;
@@ -75,7 +95,7 @@ class BodyReader {
   std::optional<Instant> time(std::string_view key);
   std::optional<Micros> duration(std::string_view key);
 
-  /// 400 about a key of the body.
+  /// 400 about a key of the body: it is something else than what was expected.
   void fail(std::string_view key, std::string_view expected, std::string_view suggestion = {});
 
  private:

@@ -2,11 +2,13 @@
 #include <boost/json.hpp>
 
 #include "api/context.h"
+#include "api/holders.h"
 #include "api/log_stream.h"
 #include "api/parameters.h"
 #include "api/shapes.h"
 #include "base/ids.h"
 #include "model/pipeline.h"
+#include "workspace/words.h"
 
 namespace eider::api {
 namespace {
@@ -28,9 +30,10 @@ void respond_with_run(Context& context, const model::Run& run, int status, const
     auto attempts = context.reader().attempts(run.id);
     if (!attempts) return respond(error_response(attempts.error()));
     const auto definition = definition_of(context, run);
-    Response response =
-        json_response(status, shapes::run_in_full(run, *attempts, live.empty() ? nullptr : &live.front(),
-                                                  definition ? definition->steps.size() : 0));
+    json::object shown = shapes::run_in_full(run, *attempts, live.empty() ? nullptr : &live.front(),
+                                             definition ? &*definition : nullptr);
+    Holders(context.reader()).add_to(shown);
+    Response response = json_response(status, shown);
     if (status == 201) response.headers["Location"] = "/api/v1/runs/" + run.id;
     respond(std::move(response));
   };
@@ -44,13 +47,8 @@ void respond_with_no_runs(Context& context, const std::string& pipeline, const R
   if (!any) return respond(error_response(any.error()));
   if (!any->items.empty()) return respond(json_response(200, shapes::list({}, std::nullopt)));
   context.send(engine::AskPipelines{}, respond, [pipeline, respond](const std::vector<engine::PipelineView>& views) {
-    std::vector<std::string> names;
-    for (const auto& view : views) names.push_back(view.name);
-    if (std::find(names.begin(), names.end(), pipeline) != names.end()) {
-      return respond(json_response(200, shapes::list({}, std::nullopt)));
-    }
-    respond(problem_response(
-        parameter_problem("pipeline", "the name of a pipeline of this workspace", nearest(pipeline, names))));
+    if (has_pipeline(views, pipeline)) return respond(json_response(200, shapes::list({}, std::nullopt)));
+    respond(problem_response(unknown_pipeline("pipeline", pipeline, views)));
   });
 }
 
@@ -67,14 +65,11 @@ void respond_with_start_error(Context& context, const std::string& pipeline, con
   const std::string active = error.code == ErrorCode::conflict ? first_uuid(error.message) : std::string();
   if (!active.empty()) return respond(problem_response({409, "active-run", error.message, {{"active_run", active}}}));
   if (error.code != ErrorCode::not_found) return respond(error_response(error));
-  context.send(
-      engine::AskPipelines{}, respond, [pipeline, error, respond](const std::vector<engine::PipelineView>& views) {
-        std::vector<std::string> names;
-        for (const auto& view : views) names.push_back(view.name);
-        if (std::find(names.begin(), names.end(), pipeline) != names.end()) return respond(error_response(error));
-        respond(problem_response(
-            parameter_problem("pipeline", "the name of a pipeline of this workspace", nearest(pipeline, names))));
-      });
+  context.send(engine::AskPipelines{}, respond,
+               [pipeline, error, respond](const std::vector<engine::PipelineView>& views) {
+                 if (has_pipeline(views, pipeline)) return respond(error_response(error));
+                 respond(problem_response(unknown_pipeline("pipeline", pipeline, views)));
+               });
 }
 
 }  // namespace
@@ -97,12 +92,15 @@ void list_runs(Context& context, const Call& call, const Respond& respond) {
   }
   const auto show = [&context, page = *std::move(page), respond](const std::vector<engine::LiveRun>& live) {
     json::array items;
+    Holders holders(context.reader());
     for (const model::Run& run : page.items) {
       auto attempts = context.reader().attempts(run.id);
       if (!attempts) return respond(error_response(attempts.error()));
       const auto found =
           std::find_if(live.begin(), live.end(), [&](const engine::LiveRun& each) { return each.run_id == run.id; });
-      items.push_back(shapes::run(run, *attempts, found == live.end() ? nullptr : &*found));
+      json::object shown = shapes::run(run, *attempts, found == live.end() ? nullptr : &*found);
+      holders.add_to(shown);
+      items.push_back(std::move(shown));
     }
     respond(json_response(200, shapes::list(std::move(items), page.next)));
   };
@@ -148,8 +146,16 @@ void cancel_run(Context& context, const Call& call, const Respond& respond) {
   if (body.problem()) return respond(problem_response(*body.problem()));
   const auto run = context.find_run(call.captures[0], respond);
   if (!run) return;
+  if (model::is_terminal(run->state)) {
+    const bool cancelled = run->state == model::RunState::cancelled;
+    return respond(error_response(
+        {ErrorCode::conflict,
+         fmt::format("the run {} {}", run->id,
+                     cancelled ? "is cancelled already" : fmt::format("has {} already", model::to_text(run->state)))}));
+  }
   const auto agent = call.request.headers.find("user-agent");
-  const std::string asked_by = agent != call.request.headers.end() && agent->second == "eider" ? "cli" : "api";
+  const std::string asked_by =
+      agent != call.request.headers.end() && agent->second == "eider" ? "`eider cancel`" : "a request of the API";
   context.send(engine::CancelRun{run->id, asked_by, {}}, respond,
                [id = run->id, respond](const Result<model::RunState>& state) {
                  if (!state) return respond(error_response(state.error()));
@@ -169,16 +175,22 @@ void show_log(Context& context, const Call& call, const Respond& respond) {
   const auto run = context.find_run(call.captures[0], respond);
   if (!run) return;
   if (request.attempt && *request.attempt > run->attempt) {
-    return respond(problem_response(
-        parameter_problem("attempt", run->attempt == 0 ? "none: the run has not started yet"
-                                                       : fmt::format("a number from 1 to {}", run->attempt))));
+    const bool none = run->attempt == 0;
+    return respond(problem_response(parameter_problem(
+        "attempt",
+        none ? std::string("the run has not started yet")
+             : fmt::format("there is no attempt {}: the run has had {}", *request.attempt, run->attempt),
+        none ? std::string("no number: the run has not started yet")
+             : fmt::format("a number from 1 to {}", run->attempt))));
   }
   if (const auto definition = request.step.empty() ? std::nullopt : definition_of(context, *run)) {
     std::vector<std::string> steps;
     for (const model::Step& step : definition->steps) steps.push_back(step.id);
     if (std::find(steps.begin(), steps.end(), request.step) == steps.end()) {
       return respond(problem_response(
-          parameter_problem("step", "the id of a step of " + run->pipeline, nearest(request.step, steps))));
+          unknown_name({"step", fmt::format("there is no step `{}` in {}", request.step, run->pipeline), request.step,
+                        "its steps are " + workspace::join_words({steps.begin(), steps.end()}, " and ")},
+                       steps)));
     }
   }
   request.run_id = run->id;

@@ -26,8 +26,8 @@ std::optional<std::string> key_from_path(const Call& call, const Respond& respon
   static constexpr const char* names[] = {"pipeline", "schedule"};
   for (std::size_t i = 0; i < 2; ++i) {
     if (auto good = model::check_name(names[i], call.captures[i]); !good) {
-      respond(problem_response(parameter_problem(
-          names[i], "a name in the path, as in /api/v1/schedules/flights_daily/nightly: " + good.error().message)));
+      respond(problem_response(parameter_problem(names[i], good.error().message,
+                                                 "a name in the path, as in /api/v1/schedules/flights_daily/nightly")));
       return std::nullopt;
     }
   }
@@ -36,12 +36,9 @@ std::optional<std::string> key_from_path(const Call& call, const Respond& respon
 
 void respond_unknown_schedule(Context& context, const std::string& key, const Respond& respond) {
   context.send(engine::AskSchedules{}, respond, [key, respond](const std::vector<engine::ScheduleView>& views) {
-    Problem problem{404, "not-found", fmt::format("there is no schedule `{}` in this workspace", key), {}};
-    if (const std::string meant = nearest(key, keys_of(views)); !meant.empty()) {
-      problem.extensions["suggestion"] = meant;
-      problem.detail += fmt::format("; did you mean `{}`?", meant);
-    }
-    respond(problem_response(problem));
+    respond(problem_response(unknown_name(
+        {{}, fmt::format("there is no schedule `{}` in this workspace", key), key, "`eider schedule list` shows them"},
+        keys_of(views))));
   });
 }
 
@@ -61,7 +58,8 @@ Result<json::object> shown_schedule(Context& context, const engine::ScheduleView
   return shapes::schedule(view, newest->items.empty() ? std::nullopt : std::optional(newest->items.front()));
 }
 
-void set_paused(Context& context, const Call& call, bool paused, std::string note, const Respond& respond) {
+void set_paused(Context& context, const Call& call, bool paused, std::optional<std::string> note,
+                const Respond& respond) {
   const auto key = key_from_path(call, respond);
   if (!key) return;
   context.send(engine::PauseSchedule{*key, paused, std::move(note), {}}, respond,
@@ -82,16 +80,61 @@ void respond_with_no_occurrences(Context& context, const std::string& parameter,
   auto any = context.reader().occurrences({name, std::nullopt}, 1, "");
   if (!any) return respond(error_response(any.error()));
   if (!any->items.empty()) return respond(json_response(200, shapes::list({}, std::nullopt)));
+  const auto show = [parameter, name, respond](const std::vector<engine::ScheduleView>& schedules,
+                                               const std::vector<engine::PipelineView>& pipelines) {
+    std::vector<std::string> known = keys_of(schedules);
+    for (const engine::PipelineView& view : pipelines) known.push_back(view.name);
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      return respond(json_response(200, shapes::list({}, std::nullopt)));
+    const char* what = name.find('/') == std::string::npos ? "pipeline" : "schedule";
+    respond(problem_response(unknown_name(
+        {parameter, fmt::format("there is no {} `{}` in this workspace or its history", what, shown(name)), name,
+         fmt::format("`eider {} list` shows them", what == std::string_view("pipeline") ? "pipelines" : what)},
+        known)));
+  };
   context.send(
-      engine::AskSchedules{}, respond, [parameter, name, respond](const std::vector<engine::ScheduleView>& views) {
-        std::vector<std::string> known = keys_of(views);
-        for (const engine::ScheduleView& view : views) known.push_back(view.pipeline);
-        if (std::find(known.begin(), known.end(), name) != known.end())
-          return respond(json_response(200, shapes::list({}, std::nullopt)));
-        respond(problem_response(
-            parameter_problem(parameter, "a schedule or a pipeline with schedules, of this workspace or its history",
-                              nearest(name, known))));
+      engine::AskSchedules{}, respond, [&context, respond, show](const std::vector<engine::ScheduleView>& schedules) {
+        context.send(
+            engine::AskPipelines{}, respond,
+            [schedules, show](const std::vector<engine::PipelineView>& pipelines) { show(schedules, pipelines); });
       });
+}
+
+/// The coming instants of a schedule. With `from: completion` only the next one is known, and `then` says the rest.
+Result<json::array> coming(const engine::ScheduleView& view, Instant after, std::optional<Instant> until, int count) {
+  const model::Timing& timing = view.schedule.timing;
+  if (!timing.from_completion) return upcoming(timing, after, until, count);
+  if (!view.next || *view.next <= after) return json::array();
+  return upcoming_one(timing, *view.next, until);
+}
+
+json::value then_of(const engine::ScheduleView& view) {
+  return view.schedule.timing.from_completion ? json::value(view.description) : json::value(nullptr);
+}
+
+/// A page of schedules: those of `pipeline` (empty: all) after the key `after`.
+void respond_with_schedules(Context& context, const std::vector<engine::ScheduleView>& views,
+                            const std::string& pipeline, int limit, const std::string& after, const Respond& respond) {
+  json::array items;
+  std::optional<std::string> next;
+  std::string last_key;
+  for (const engine::ScheduleView& view : views) {
+    if (view.key <= after || (!pipeline.empty() && view.pipeline != pipeline)) continue;
+    if (static_cast<int>(items.size()) == limit) {
+      next = last_key;
+      break;
+    }
+    auto shown = shown_schedule(context, view);
+    if (!shown) return respond(error_response(shown.error()));
+    items.push_back(*std::move(shown));
+    last_key = view.key;
+  }
+  if (!items.empty() || pipeline.empty() || !after.empty())
+    return respond(json_response(200, shapes::list(std::move(items), next)));
+  context.send(engine::AskPipelines{}, respond, [pipeline, respond](const std::vector<engine::PipelineView>& known) {
+    respond(has_pipeline(known, pipeline) ? json_response(200, shapes::list({}, std::nullopt))
+                                          : problem_response(unknown_pipeline("pipeline", pipeline, known)));
+  });
 }
 
 }  // namespace
@@ -105,21 +148,7 @@ void list_schedules(Context& context, const Call& call, const Respond& respond) 
   if (query.problem()) return respond(problem_response(*query.problem()));
   context.send(engine::AskSchedules{}, respond,
                [&context, pipeline, limit, after, respond](const std::vector<engine::ScheduleView>& views) {
-                 json::array items;
-                 std::optional<std::string> next;
-                 std::string last_key;
-                 for (const engine::ScheduleView& view : views) {
-                   if (view.key <= after || (!pipeline.empty() && view.pipeline != pipeline)) continue;
-                   if (static_cast<int>(items.size()) == limit) {
-                     next = last_key;
-                     break;
-                   }
-                   auto shown = shown_schedule(context, view);
-                   if (!shown) return respond(error_response(shown.error()));
-                   items.push_back(*std::move(shown));
-                   last_key = view.key;
-                 }
-                 respond(json_response(200, shapes::list(std::move(items), next)));
+                 respond_with_schedules(context, views, pipeline, limit, after, respond);
                });
 }
 
@@ -134,9 +163,10 @@ void show_schedule(Context& context, const Call& call, const Respond& respond) {
     auto cursor = context.reader().cursor(view.key);
     if (!cursor) return respond(error_response(cursor.error()));
     (*shown)["cursor"] = *cursor ? json::value(shapes::cursor(**cursor)) : json::value(nullptr);
-    auto coming = upcoming(view.schedule.timing, context.options().clock->now(), std::nullopt, kUpcomingShown);
-    if (!coming) return respond(error_response(coming.error()));
-    (*shown)["upcoming"] = *std::move(coming);
+    auto instants = coming(view, context.options().clock->now(), std::nullopt, kUpcomingShown);
+    if (!instants) return respond(error_response(instants.error()));
+    (*shown)["upcoming"] = *std::move(instants);
+    (*shown)["then"] = then_of(view);
     respond(json_response(200, *shown));
   });
 }
@@ -144,7 +174,8 @@ void show_schedule(Context& context, const Call& call, const Respond& respond) {
 void pause_schedule(Context& context, const Call& call, const Respond& respond) {
   const QueryReader query(call.request, {});
   BodyReader body(call.request, {"note"});
-  std::string note = body.text("note", 1000);
+  std::optional<std::string> note;
+  if (body.has("note")) note = body.text("note", 1000);
   if (query.problem()) return respond(problem_response(*query.problem()));
   if (body.problem()) return respond(problem_response(*body.problem()));
   set_paused(context, call, true, std::move(note), respond);
@@ -155,7 +186,7 @@ void resume_schedule(Context& context, const Call& call, const Respond& respond)
   const BodyReader body(call.request, {});
   if (query.problem()) return respond(problem_response(*query.problem()));
   if (body.problem()) return respond(problem_response(*body.problem()));
-  set_paused(context, call, false, {}, respond);
+  set_paused(context, call, false, std::nullopt, respond);
 }
 
 void preview_schedule(Context& context, const Call& call, const Respond& respond) {
@@ -165,15 +196,21 @@ void preview_schedule(Context& context, const Call& call, const Respond& respond
   const auto count = query.number("count", 1, kLargestPage);
   if (query.problem()) return respond(problem_response(*query.problem()));
   const Instant after = from.value_or(context.options().clock->now());
-  if (to && *to < after) return respond(problem_response(parameter_problem("to", "a time that is not before `from`")));
+  if (to && *to < after) {
+    constexpr const char* expected = "a time that is not before `from`";
+    return respond(problem_response(parameter_problem("to", wrong_value(format_rfc3339(*to), expected), expected)));
+  }
   const auto key = key_from_path(call, respond);
   if (!key) return;
   // With an end and no number, all up to the end are wanted.
   const auto most = static_cast<int>(count.value_or(to ? kLargestPage : kPreviewDefault));
   with_schedule(context, *key, respond, [after, to, most, respond](const engine::ScheduleView& view) {
-    auto items = upcoming(view.schedule.timing, after, to, most);
+    auto items = coming(view, after, to, most);
     if (!items) return respond(error_response(items.error()));
-    respond(json_response(200, shapes::list(*std::move(items), std::nullopt)));
+    json::object body = shapes::list(*std::move(items), std::nullopt);
+    body["then"] = then_of(view);
+    body["paused"] = view.paused;
+    respond(json_response(200, body));
   });
 }
 
@@ -187,8 +224,8 @@ void list_occurrences(Context& context, const Call& call, const Respond& respond
   const std::string cursor = query.cursor();
   if (query.problem()) return respond(problem_response(*query.problem()));
   if (!schedule.empty() && !pipeline.empty() && schedule != pipeline && !schedule.starts_with(pipeline + "/")) {
-    return respond(problem_response(
-        parameter_problem("schedule", "a schedule of the pipeline `" + pipeline + "`, which is given too")));
+    const std::string expected = "a schedule of the pipeline `" + pipeline + "`, which is given too";
+    return respond(problem_response(parameter_problem("schedule", wrong_value(schedule, expected), expected)));
   }
   const std::string& name = schedule.empty() ? pipeline : schedule;
   if (!name.empty()) filter.schedule = name;

@@ -63,7 +63,7 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, const st
 struct Service::Impl {
   explicit Impl(ServiceOptions options)
       : reader(options.reader ? *options.reader : no_store),
-        offline(options.workspace, reader, options.clock, options.layout),
+        offline(options.workspace, options.files_error, reader, options.clock, options.layout),
         context(std::move(options), reader, offline) {
     EIDER_CHECK(context.options().clock != nullptr, "the Service needs a clock");
   }
@@ -114,9 +114,7 @@ Context::Context(ServiceOptions options, store::Reader& reader, Offline& offline
 
 void Context::deliver(engine::Command command, const Respond& respond) {
   if (!options_.inbox) {
-    if (!offline_.answer(std::move(command))) {
-      respond(error_response({ErrorCode::no_server, "this needs a running server: start one with `eider serve`"}));
-    }
+    if (auto answered = offline_.answer(std::move(command)); !answered) respond(error_response(answered.error()));
   } else if (!options_.inbox->post(std::move(command))) {
     respond(error_response({ErrorCode::unavailable, "the server is stopping, or has too much to do; try again"}));
   }
@@ -125,7 +123,13 @@ void Context::deliver(engine::Command command, const Respond& respond) {
 std::optional<model::Run> Context::find_run(const std::string& id_or_prefix, const Respond& respond) {
   const bool plain = id_or_prefix.find_first_not_of("0123456789abcdef-") == std::string::npos;
   if (!plain || id_or_prefix.size() < 4 || id_or_prefix.size() > 36) {
-    respond(problem_response(parameter_problem("id", "a run's id, or its first 4 or more characters")));
+    constexpr const char* expected = "the id of a run, or its first 4 or more characters";
+    respond(problem_response(parameter_problem(
+        "id",
+        fmt::format("`{}` is no run's id: expected 4 or more of its characters 0-9, a-f and -; `eider runs list` "
+                    "shows them",
+                    shown(id_or_prefix)),
+        expected)));
     return std::nullopt;
   }
   std::string id = id_or_prefix;

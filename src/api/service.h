@@ -22,6 +22,8 @@ struct ServiceOptions {
   engine::Inbox* inbox = nullptr;
   /// Used without `inbox` only.
   const workspace::Workspace* workspace = nullptr;
+  /// Why the files cannot be used, where they cannot: the answer to questions about them. History is read all the same.
+  std::string files_error;
   const Clock* clock = nullptr;
   wire::Layout layout;
   /// The server was given a test clock (hidden option): POST /api/v1/test/clock turns it.

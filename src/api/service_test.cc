@@ -56,7 +56,12 @@ class ScriptedLoop {
     }
     ask.reply(Error{ErrorCode::not_found, "there is no such schedule"});
   }
-  void answer(engine::Reload& ask) { ask.reply(std::vector<std::string>{"pipelines/x.yaml:3: error"}); }
+  void answer(engine::Reload& ask) {
+    workspace::Diagnostic diagnostic;
+    diagnostic.file = "pipelines/x.yaml";
+    diagnostic.line = 3;
+    ask.reply(std::vector{diagnostic});
+  }
   void answer(engine::Stop& ask) {
     stop_asked = ask;
     ask.reply({});
@@ -143,6 +148,7 @@ TEST_F(ServiceTest, WrongParametersAreNamedWithWhatWasExpected) {
       {"/api/v1/runs?cursor=", "cursor"},
       {"/api/v1/runs?sate=failed", "sate"},
       {"/api/v1/occurrences?decision=ran", "decision"},
+      {"/api/v1/occurrences?decision=excluded", "decision"},
       {"/api/v1/occurrences?schedule=a/b/c", "schedule"},
       {"/api/v1/occurrences?schedule=a/b&pipeline=c", "schedule"},
       {"/api/v1/schedules/flights_daily/nightly/preview?from=yesterday", "from"},
@@ -165,6 +171,14 @@ TEST_F(ServiceTest, WrongParametersAreNamedWithWhatWasExpected) {
   EXPECT_EQ(text(get("/api/v1/runs?state=runing"), "suggestion"), "running");
   EXPECT_EQ(text(get("/api/v1/runs?sate=failed"), "suggestion"), "state");
   EXPECT_EQ(get("/api/v1/schedules/" + std::string(300, 'a') + "/nightly").status, 400);
+  EXPECT_EQ(
+      text(get("/api/v1/runs?state=runing"), "detail"),
+      "the parameter `state`: `runing` is wrong: expected one of queued, running, succeeded, failed or cancelled; "
+      "did you mean `running`?");
+  EXPECT_EQ(text(get("/api/v1/schedules/flights_daily/nightly/preview?from=yesterday"), "detail")
+                .find("the parameter `from`: \"yesterday\" is not a time"),
+            0u);
+  EXPECT_EQ(text(get("/api/v1/runs/zzzz"), "detail").find("the parameter `id`: `zzzz` is no run's id"), 0u);
 }
 
 TEST_F(ServiceTest, UnknownNamesGetASuggestion) {
@@ -177,6 +191,37 @@ TEST_F(ServiceTest, UnknownNamesGetASuggestion) {
   EXPECT_EQ(text(get("/api/v1/pipelines/flights_dayly"), "suggestion"), "flights_daily");
   EXPECT_EQ(text(get("/api/v1/occurrences?schedule=flights_daily/nihgtly"), "suggestion"), "flights_daily/nightly");
   EXPECT_EQ(get("/api/v1/occurrences?schedule=flights_daily/nightly").status, 200);
+  EXPECT_EQ(get("/api/v1/occurrences?schedule=flights_daily").status, 200);
+  EXPECT_EQ(text(get("/api/v1/schedules?pipeline=flights_dail"), "suggestion"), "flights_daily");
+  EXPECT_EQ(
+      text(get("/api/v1/schedules?pipeline=nope"), "detail"),
+      "the parameter `pipeline`: there is no pipeline `nope` in this workspace; `eider pipelines list` shows them");
+  loop_.schedules.clear();
+  EXPECT_EQ(get("/api/v1/schedules?pipeline=flights_daily").status, 200) << "one without schedules";
+  EXPECT_EQ(get("/api/v1/occurrences?schedule=flights_daily").status, 200);
+}
+
+TEST_F(ServiceTest, PipelinesSayWhatComesNext) {
+  loop_.schedules.push_back(loop_.schedules[0]);
+  loop_.schedules[0].next = at("2026-03-30T00:00:00Z");
+  loop_.schedules[1].key = "flights_daily/hourly";
+  loop_.schedules[1].next = at("2026-03-29T00:00:00Z");
+  loop_.pipelines.push_back({"hello", "pipelines/hello.yaml", "Says hello", "hash", false, "", 2, 1});
+  const json::value page = body(get("/api/v1/pipelines"));
+  EXPECT_TRUE(page.at("next").is_null());
+  const json::value& first = page.at("items").at(0);
+  EXPECT_EQ(first.at("next"), json::value("2026-03-29T00:00:00Z"));
+  EXPECT_EQ(first.at("active_schedules"), json::value(2));
+  const json::value& second = page.at("items").at(1);
+  EXPECT_EQ(second.at("description"), json::value("Says hello"));
+  EXPECT_TRUE(second.at("next").is_null());
+  EXPECT_EQ(second.at("active_schedules"), json::value(0));
+  EXPECT_EQ(second.at("queued"), json::value(2));
+  loop_.schedules[1].paused = true;
+  loop_.schedules[1].next.reset();
+  const json::value alone = body(get("/api/v1/pipelines/flights_daily"));
+  EXPECT_EQ(alone.at("paused_schedules"), json::value(1));
+  EXPECT_EQ(alone.at("next"), json::value("2026-03-30T00:00:00Z"));
 }
 
 TEST_F(ServiceTest, HistoryOfARemovedPipelineIsReadable) {
@@ -197,6 +242,49 @@ TEST_F(ServiceTest, RunsAreListedWithWhatTheyWaitFor) {
   EXPECT_EQ(page.at("next"), json::value("page2"));
   EXPECT_EQ(page.at("items").at(0).at("waiting_for").at(0).at("kind"), json::value("worker"));
   EXPECT_EQ(get("/api/v1/runs?cursor=forged").status, 400);
+}
+
+TEST_F(ServiceTest, WhoHoldsWhatARunWaitsForIsNamed) {
+  model::Run holder = a_run(kOtherRunId, model::RunState::running, 1);
+  holder.pipeline = "slow";
+  reader_.put(holder);
+  model::Attempt attempt;
+  attempt.run_id = kOtherRunId;
+  attempt.number = 1;
+  attempt.taken.pools["db"] = 1;
+  attempt.taken.files.push_back({"/w/warehouse.duckdb", false});
+  reader_.put(attempt);
+  reader_.put(a_run(kRunId, model::RunState::queued, 0));
+  loop_.live.emplace_back();
+  loop_.live[0].run_id = kRunId;
+  const Instant since = at("2026-03-29T01:00:00Z");
+  loop_.live[0].waiting_for = {{"pool", "db", "1 of 1 slots in use, 1 wanted", since},
+                               {"pool", "other", "", since},
+                               {"database", "/w/warehouse.duckdb", "", since},
+                               {"pipeline", "slow", "", since},
+                               {"memory", "memory", "", since}};
+  const json::value held = json::parse(R"([{"run_id":"01890a5d-ac96-774b-bcce-b302099a8058","pipeline":"slow"}])");
+  const json::value listed = body(get("/api/v1/runs?state=queued"));
+  const json::value shown = body(get(std::string("/api/v1/runs/") + kRunId));
+  for (const json::value* waiting : {&listed.at("items").at(0).at("waiting_for"), &shown.at("waiting_for")}) {
+    EXPECT_EQ(waiting->at(0).at("held_by"), held);
+    EXPECT_EQ(waiting->at(1).at("held_by"), json::array());
+    EXPECT_EQ(waiting->at(2).at("held_by"), held);
+    EXPECT_EQ(waiting->at(3).at("held_by"), held);
+    EXPECT_EQ(waiting->at(4).at("held_by"), json::array()) << "it took no memory";
+  }
+  EXPECT_EQ(body(get("/api/v1/pools")).at("items").at(0).at("held_by").at(0),
+            json::parse(R"({"run_id":"01890a5d-ac96-774b-bcce-b302099a8057","pipeline":"flights_daily"})"));
+}
+
+TEST_F(ServiceTest, WhatHasEndedCannotBeCancelled) {
+  reader_.put(a_run(kRunId, model::RunState::cancelled, 1));
+  reader_.put(a_run(kOtherRunId, model::RunState::succeeded, 1));
+  const Response cancelled = post(std::string("/api/v1/runs/") + kRunId + "/cancel", "");
+  EXPECT_EQ(cancelled.status, 409);
+  EXPECT_EQ(text(cancelled, "detail"), "the run " + std::string(kRunId) + " is cancelled already");
+  EXPECT_EQ(text(post(std::string("/api/v1/runs/") + kOtherRunId + "/cancel", ""), "detail"),
+            "the run " + std::string(kOtherRunId) + " has succeeded already");
 }
 
 TEST_F(ServiceTest, ARunIsFoundByAUniquePrefix) {
@@ -278,7 +366,7 @@ TEST_F(ServiceTest, CancelPauseResumeReloadStop) {
   EXPECT_EQ(loop_.pause_asked->note, "holidays");
   EXPECT_EQ(body(post("/api/v1/schedules/flights_daily/nightly/resume", "")).at("paused"), json::value(false));
   EXPECT_EQ(post("/api/v1/schedules/flights_daily/nope/pause", "").status, 404);
-  EXPECT_EQ(body(post("/api/v1/reload", "")).at("diagnostics").as_array().size(), 1u);
+  EXPECT_EQ(body(post("/api/v1/reload", "")).at("diagnostics").at(0).at("line"), json::value(3));
   EXPECT_EQ(post("/api/v1/stop", R"({"leave_running":true,"now":true})").status, 400);
   EXPECT_EQ(post("/api/v1/stop", R"({"now":true})").status, 202);
   EXPECT_TRUE(loop_.stop_asked && loop_.stop_asked->now && !loop_.stop_asked->leave_running);
@@ -295,6 +383,31 @@ TEST_F(ServiceTest, SchedulesPreviewTheSpringGap) {
   const json::value to =
       body(get("/api/v1/schedules/flights_daily/nightly/preview?from=2026-03-28T12:00:00Z&to=2026-04-07T00:30:00Z"));
   EXPECT_EQ(to.at("items").as_array().size(), 10u);
+}
+
+TEST_F(ServiceTest, AFixedDelayHasOneNextInstantAndNoGrid) {
+  engine::ScheduleView& view = loop_.schedules[0];
+  view.schedule.timing = {};
+  view.schedule.timing.every = std::chrono::seconds(3);
+  view.schedule.timing.from_completion = true;
+  view.description = "3 seconds after each run ends";
+  view.next = at("2026-03-28T12:00:02.5Z");
+  const json::value shown = body(get("/api/v1/schedules/flights_daily/nightly"));
+  ASSERT_EQ(shown.at("upcoming").as_array().size(), 1u);
+  EXPECT_EQ(shown.at("upcoming").at(0).at("scheduled_for"), json::value("2026-03-28T12:00:02.500Z"));
+  EXPECT_EQ(shown.at("then"), json::value("3 seconds after each run ends"));
+  const auto preview = [&](const std::string& more) {
+    const json::value page = body(get("/api/v1/schedules/flights_daily/nightly/preview" + more));
+    EXPECT_EQ(page.at("then"), json::value("3 seconds after each run ends"));
+    return page.at("items").as_array().size();
+  };
+  EXPECT_EQ(preview("?count=5"), 1u);
+  EXPECT_EQ(preview("?to=2026-03-28T12:00:01Z"), 0u);
+  EXPECT_EQ(preview("?from=2026-03-28T13:00:00Z"), 0u);
+  view.next.reset();  // its run goes on
+  EXPECT_EQ(preview(""), 0u);
+  view.schedule.timing.from_completion = false;
+  EXPECT_TRUE(body(get("/api/v1/schedules/flights_daily/nightly")).at("then").is_null());
 }
 
 TEST_F(ServiceTest, SchedulesComeInPages) {
@@ -367,7 +480,8 @@ TEST_F(ServiceTest, LogsOfARun) {
   ASSERT_TRUE(log.stream);
   EXPECT_TRUE(log.stream->read()->done);
   EXPECT_EQ(get("/api/v1/runs/01890a5d/logs?raw=true").content_type, "application/octet-stream");
-  EXPECT_EQ(get("/api/v1/runs/01890a5d/logs?attempt=2").status, 400);
+  EXPECT_EQ(text(get("/api/v1/runs/01890a5d/logs?attempt=2"), "detail"),
+            "the parameter `attempt`: there is no attempt 2: the run has had 1");
   EXPECT_EQ(get("/api/v1/runs/01890a5d/logs?after=-1").status, 400);
   EXPECT_EQ(get("/api/v1/runs/01890a5d/logs?follow=maybe").status, 400);
 }

@@ -29,7 +29,8 @@ json::array waiting_for(const engine::LiveRun* live) {
     out.push_back({{"kind", waiting.kind},
                    {"name", waiting.name},
                    {"detail", waiting.detail},
-                   {"since", time_text(waiting.since)}});
+                   {"since", time_text(waiting.since)},
+                   {"held_by", json::array()}});
   }
   return out;
 }
@@ -181,11 +182,12 @@ json::object run(const model::Run& run, const std::vector<model::Attempt>& attem
 }
 
 json::object run_in_full(const model::Run& run, const std::vector<model::Attempt>& attempts,
-                         const engine::LiveRun* live, std::size_t step_count) {
+                         const engine::LiveRun* live, const model::Pipeline* definition) {
   json::object out = shapes::run(run, attempts, live);
   const bool running = run.state == model::RunState::running;
   json::array steps = steps_of(attempts, running ? live : nullptr);
-  out["progress"] = running ? progress_of(steps, step_count) : json::value(nullptr);
+  out["progress"] = running && definition ? progress_of(steps, definition->steps.size()) : json::value(nullptr);
+  out["max_attempts"] = definition ? json::value(definition->retry.max_attempts) : json::value(nullptr);
   out["steps"] = std::move(steps);
   out["adopted"] = live && live->adopted;
   return out;
@@ -229,6 +231,7 @@ json::object schedule(const engine::ScheduleView& view, const std::optional<mode
   out["catchup_window"] = format_duration(schedule.catchup_window);
   out["queue_limit"] = schedule.queue_limit;
   out["paused"] = view.paused;
+  out["paused_at"] = time_or_null(view.paused_at);
   out["note"] = text_or_null(view.note);
   out["next"] = time_or_null(view.next);
   out["last"] = last ? time_text(last->scheduled_until) : json::value(nullptr);
@@ -275,7 +278,10 @@ json::object pipeline(const engine::PipelineView& view) {
 json::object status(const engine::StatusView& view) {
   json::object counters;
   for (const auto& [name, count] : view.counters) counters[name] = count;
+  json::value foreground = nullptr;
+  if (view.foreground) foreground = {{"pipeline", view.foreground->pipeline}, {"pid", view.foreground->pid}};
   return {{"now", time_text(view.now)},
+          {"foreground_run", std::move(foreground)},
           {"started_at", view.started_at == Instant{} ? json::value(nullptr) : time_text(view.started_at)},
           {"version", view.version},
           {"workspace", view.workspace},
@@ -291,7 +297,25 @@ json::object status(const engine::StatusView& view) {
           {"next_due", time_or_null(view.next_due)},
           {"stale_results", view.stale_results},
           {"counters", std::move(counters)},
-          {"diagnostics", json::array(view.diagnostics.begin(), view.diagnostics.end())}};
+          {"diagnostics", diagnostics(view.diagnostics)}};
+}
+
+json::object diagnostic(const workspace::Diagnostic& diagnostic) {
+  return {{"file", diagnostic.file},
+          {"line", diagnostic.line == 0 ? json::value(nullptr) : json::value(diagnostic.line)},
+          {"column", diagnostic.column == 0 ? json::value(nullptr) : json::value(diagnostic.column)},
+          {"severity", workspace::to_text(diagnostic.severity)},
+          {"key", text_or_null(diagnostic.key)},
+          {"message", diagnostic.message},
+          {"suggestion", text_or_null(diagnostic.suggestion)},
+          {"source", text_or_null(diagnostic.source_line)},
+          {"text", workspace::format(diagnostic)}};
+}
+
+json::array diagnostics(const std::vector<workspace::Diagnostic>& list) {
+  json::array out;
+  for (const workspace::Diagnostic& each : list) out.push_back(diagnostic(each));
+  return out;
 }
 
 json::object list(json::array items, const std::optional<std::string>& next) {

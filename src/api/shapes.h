@@ -11,6 +11,7 @@
 #include <boost/json/object.hpp>
 
 #include "engine/inbox.h"
+#include "model/pipeline.h"
 #include "model/run.h"
 
 namespace eider::api::shapes {
@@ -21,9 +22,9 @@ json::object attempt(const model::Attempt& attempt);
 /// `attempts` oldest first. `live` adds what memory knows: waiting_for, worker.
 json::object run(const model::Run& run, const std::vector<model::Attempt>& attempts, const engine::LiveRun* live);
 /// run(), with `steps` of the newest attempt (ended and running ones, each with its progress), and `progress` of the
-/// whole: the mean over the definition's steps. `step_count` 0: not known.
+/// whole: the mean over the definition's steps. `definition`: of the newest attempt; null: not known.
 json::object run_in_full(const model::Run& run, const std::vector<model::Attempt>& attempts,
-                         const engine::LiveRun* live, std::size_t step_count);
+                         const engine::LiveRun* live, const model::Pipeline* definition);
 json::object occurrence(const model::Occurrence& occurrence);
 /// `last` is the newest occurrence that has been decided.
 json::object schedule(const engine::ScheduleView& view, const std::optional<model::Occurrence>& last);
@@ -33,6 +34,9 @@ json::object preview(Instant at, std::string_view timezone, std::chrono::seconds
 json::object pool(const engine::PoolUse& use);
 json::object pipeline(const engine::PipelineView& view);
 json::object status(const engine::StatusView& view);
+/// What is wrong with a file, in parts; `text` is all of it in one line.
+json::object diagnostic(const workspace::Diagnostic& diagnostic);
+json::array diagnostics(const std::vector<workspace::Diagnostic>& list);
 /// `{"items": […], "next": cursor or null}`
 json::object list(json::array items, const std::optional<std::string>& next);
 

@@ -64,7 +64,8 @@ TEST(Shapes, RunHasEveryNameOfTheDesign) {
     "trigger":{"kind":"schedule","id":"flights_daily/nightly"},"parent":null,"state":"queued","attempt":1,
     "scheduled_for":"2026-03-29T01:00:00Z","partition":null,"params":{"day":3},"priority":0,
     "created_at":"2026-03-29T01:00:00Z","started_at":"2026-03-29T01:00:01Z","finished_at":null,"definition":null,
-    "waiting_for":[{"kind":"pool","name":"heavy","detail":"1 of 1 slots in use","since":"2026-03-29T01:00:11Z"}],
+    "waiting_for":[{"kind":"pool","name":"heavy","detail":"1 of 1 slots in use","since":"2026-03-29T01:00:11Z",
+      "held_by":[]}],
     "reason":null,"reason_text":null,"error":null,"occurrence_id":null,"failures":1,"interruptions":0,
     "not_before":"2026-03-29T01:00:20Z","cancel_asked_at":null,
     "attempts":[{"number":1,"outcome":"crashed","claimed_at":"2026-03-29T01:00:01Z","started_at":null,
@@ -83,7 +84,11 @@ TEST(Shapes, RunningRunShowsItsStepsAndProgress) {
   live.steps[0].step = "build";
   live.running.push_back({run.id, 1, "report", 4712, at("2026-03-29T01:00:05Z")});
   live.progress["report"] = 0.5;
-  const json::object shown = run_in_full(run, {live_attempt}, &live, 2);
+  model::Pipeline definition;
+  definition.steps.resize(2);
+  definition.retry.max_attempts = 3;
+  const json::object shown = run_in_full(run, {live_attempt}, &live, &definition);
+  EXPECT_EQ(shown.at("max_attempts"), json::value(3));
   EXPECT_EQ(shown.at("progress"), json::value(0.75));
   EXPECT_EQ(shown.at("attempts").at(0).at("worker_pid"), json::value(99));
   const json::array& steps = shown.at("steps").as_array();
@@ -102,7 +107,7 @@ TEST(Shapes, StoredJsonThatIsBrokenIsNullNotAnException) {
   model::Attempt attempt;
   attempt.steps = "[1, {\"step\":";
   EXPECT_TRUE(shapes::run(run, {}, nullptr).at("params").is_null());
-  EXPECT_TRUE(run_in_full(run, {attempt}, nullptr, 1).at("steps").as_array().empty());
+  EXPECT_TRUE(run_in_full(run, {attempt}, nullptr, nullptr).at("steps").as_array().empty());
 }
 
 TEST(Shapes, ScheduleSaysRuleAndNewestDecision) {
@@ -118,7 +123,7 @@ TEST(Shapes, ScheduleSaysRuleAndNewestDecision) {
   last.decision = model::Decision::skipped;
   EXPECT_EQ(json::value(schedule(view, last)), literal(R"({"key":"p/s","pipeline":"p","id":"s","rule":"every 5s",
     "description":"every 5 seconds","timezone":"UTC","overlap":"skip","misfire":"latest","grace":"10s","max_catchup":100,
-    "catchup_window":"7d","queue_limit":1,"paused":false,"note":null,"next":"2026-03-29T01:00:05Z",
+    "catchup_window":"7d","queue_limit":1,"paused":false,"paused_at":null,"note":null,"next":"2026-03-29T01:00:05Z",
     "last":"2026-03-29T01:00:00Z","last_decision":"skipped","last_run_id":null})"));
 }
 
@@ -131,10 +136,13 @@ TEST(Shapes, PoolPipelineStatusAndList) {
           R"({"name":"p","file":"pipelines/p.yaml","description":null,"definition":"hash","broken":true,"error":"line 3","queued":1,"running":2})"));
   engine::StatusView view;
   view.health = "ok";
-  view.diagnostics = {"d"};
+  view.diagnostics = {
+      {"a.yaml", 3, 7, workspace::Severity::error, "overlap", "\"skipp\" is not one of …", "skip", "overlap: skipp"}};
   const json::object shown = status(view);
   EXPECT_TRUE(shown.at("started_at").is_null());
-  EXPECT_EQ(shown.at("diagnostics"), literal(R"(["d"])"));
+  EXPECT_EQ(shown.at("diagnostics"), literal(R"([{"file":"a.yaml","line":3,"column":7,"severity":"error",
+    "key":"overlap","message":"\"skipp\" is not one of …","suggestion":"skip","source":"overlap: skipp",
+    "text":"a.yaml:3:7: error: overlap: \"skipp\" is not one of …; did you mean \"skip\"?"}])"));
   EXPECT_EQ(json::value(list({}, std::nullopt)), literal(R"({"items":[],"next":null})"));
   EXPECT_EQ(json::value(list({1}, "c")), literal(R"({"items":[1],"next":"c"})"));
 }

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "api/context.h"
+#include "api/holders.h"
 #include "api/parameters.h"
 #include "api/shapes.h"
 #include "model/pipeline.h"
@@ -36,10 +37,27 @@ json::value steps_of(Context& context, const std::string& definition) {
   return out;
 }
 
+/// shapes::pipeline() with what its schedules say.
+json::object shown_pipeline(const engine::PipelineView& view, const std::vector<engine::ScheduleView>& schedules) {
+  json::object out = shapes::pipeline(view);
+  int active = 0;
+  int paused = 0;
+  std::optional<Instant> next;
+  for (const engine::ScheduleView& schedule : schedules) {
+    if (schedule.pipeline != view.name) continue;
+    ++(schedule.paused ? paused : active);
+    if (schedule.next && (!next || *schedule.next < *next)) next = schedule.next;
+  }
+  out["active_schedules"] = active;
+  out["paused_schedules"] = paused;
+  out["next"] = next ? json::value(format_rfc3339(*next)) : json::value(nullptr);
+  return out;
+}
+
 void respond_with_pipeline(Context& context, const engine::PipelineView& view, const Respond& respond) {
   context.send(engine::AskSchedules{}, respond,
                [&context, view, respond](const std::vector<engine::ScheduleView>& schedules) {
-                 json::object out = shapes::pipeline(view);
+                 json::object out = shown_pipeline(view, schedules);
                  json::array own;
                  for (const engine::ScheduleView& schedule : schedules) {
                    if (schedule.pipeline == view.name) own.push_back(shapes::schedule(schedule, std::nullopt));
@@ -82,10 +100,14 @@ void show_status(Context& context, const Call& call, const Respond& respond) {
 
 void list_pipelines(Context& context, const Call& call, const Respond& respond) {
   if (!is_bare(call, respond)) return;
-  context.send(engine::AskPipelines{}, respond, [respond](const std::vector<engine::PipelineView>& views) {
-    json::array items;
-    for (const engine::PipelineView& view : views) items.push_back(shapes::pipeline(view));
-    respond(json_response(200, shapes::list(std::move(items), std::nullopt)));
+  context.send(engine::AskPipelines{}, respond, [&context, respond](const std::vector<engine::PipelineView>& views) {
+    context.send(engine::AskSchedules{}, respond, [views, respond](const std::vector<engine::ScheduleView>& schedules) {
+      std::map<std::string, std::vector<engine::ScheduleView>> by_pipeline;
+      for (const engine::ScheduleView& view : schedules) by_pipeline[view.pipeline].push_back(view);
+      json::array items;
+      for (const engine::PipelineView& view : views) items.push_back(shown_pipeline(view, by_pipeline[view.name]));
+      respond(json_response(200, shapes::list(std::move(items), std::nullopt)));
+    });
   });
 }
 
@@ -93,38 +115,38 @@ void show_pipeline(Context& context, const Call& call, const Respond& respond) {
   if (!is_bare(call, respond)) return;
   const std::string& name = call.captures[0];
   if (auto good = model::check_name("pipeline", name); !good) {
-    return respond(problem_response(parameter_problem("pipeline", "a name in the path: " + good.error().message)));
+    return respond(problem_response(parameter_problem("pipeline", good.error().message, "a name in the path")));
   }
-  context.send(
-      engine::AskPipelines{}, respond, [&context, name, respond](const std::vector<engine::PipelineView>& views) {
-        std::vector<std::string> names;
-        for (const engine::PipelineView& view : views) {
-          if (view.name == name) return respond_with_pipeline(context, view, respond);
-          names.push_back(view.name);
-        }
-        Problem problem{404, "not-found", fmt::format("there is no pipeline `{}` in this workspace", name), {}};
-        if (const std::string meant = nearest(name, names); !meant.empty()) {
-          problem.extensions["suggestion"] = meant;
-          problem.detail += fmt::format("; did you mean `{}`?", meant);
-        }
-        respond(problem_response(problem));
-      });
+  context.send(engine::AskPipelines{}, respond,
+               [&context, name, respond](const std::vector<engine::PipelineView>& views) {
+                 for (const engine::PipelineView& view : views) {
+                   if (view.name == name) return respond_with_pipeline(context, view, respond);
+                 }
+                 respond(problem_response(unknown_pipeline({}, name, views)));
+               });
 }
 
 void list_pools(Context& context, const Call& call, const Respond& respond) {
   if (!is_bare(call, respond)) return;
-  context.send(engine::AskPools{}, respond, [respond](const std::vector<engine::PoolUse>& uses) {
+  context.send(engine::AskPools{}, respond, [&context, respond](const std::vector<engine::PoolUse>& uses) {
     json::array items;
-    for (const engine::PoolUse& use : uses) items.push_back(shapes::pool(use));
+    Holders holders(context.reader());
+    for (const engine::PoolUse& use : uses) {
+      json::object shown = shapes::pool(use);
+      json::array held_by;
+      for (const std::string& id : use.holders) held_by.push_back(holders.named(id));
+      shown["held_by"] = std::move(held_by);
+      items.push_back(std::move(shown));
+    }
     respond(json_response(200, shapes::list(std::move(items), std::nullopt)));
   });
 }
 
 void reload(Context& context, const Call& call, const Respond& respond) {
   if (!is_bare(call, respond)) return;
-  context.send(engine::Reload{}, respond, [respond](const Result<std::vector<std::string>>& diagnostics) {
-    if (!diagnostics) return respond(error_response(diagnostics.error()));
-    respond(json_response(200, json::object{{"diagnostics", json::array(diagnostics->begin(), diagnostics->end())}}));
+  context.send(engine::Reload{}, respond, [respond](const Result<std::vector<workspace::Diagnostic>>& found) {
+    if (!found) return respond(error_response(found.error()));
+    respond(json_response(200, json::object{{"diagnostics", shapes::diagnostics(*found)}}));
   });
 }
 

@@ -57,7 +57,8 @@ class FakeReader final : public store::Reader {
       return Error{ErrorCode::invalid, "not a cursor of this list: expected the `next` of a page"};
     store::Page<model::Run> page;
     for (const model::Run& run : runs_) {
-      if ((filter.pipeline && run.pipeline != *filter.pipeline) || (filter.state && run.state != *filter.state))
+      if ((filter.pipeline && run.pipeline != *filter.pipeline) || (filter.state && run.state != *filter.state) ||
+          (filter.open_only && model::is_terminal(run.state)))
         continue;
       if (static_cast<int>(page.items.size()) == limit)
         page.next = "page2";
@@ -104,7 +105,14 @@ class FakeReader final : public store::Reader {
   Result<std::vector<model::Cursor>> cursors() override { return std::vector<model::Cursor>{}; }
   Result<std::optional<model::Cursor>> cursor(const std::string&) override { return std::optional<model::Cursor>{}; }
   Result<std::optional<std::string>> definition(const std::string&) override { return std::optional<std::string>{}; }
-  Result<std::vector<model::Attempt>> live_attempts() override { return std::vector<model::Attempt>{}; }
+  Result<std::vector<model::Attempt>> live_attempts() override {
+    const std::lock_guard hold(mutex_);
+    std::vector<model::Attempt> out;
+    for (const model::Attempt& attempt : attempts_) {
+      if (!attempt.outcome) out.push_back(attempt);
+    }
+    return out;
+  }
 
  private:
   std::mutex mutex_;

@@ -15,5 +15,7 @@ namespace eider::api {
 /// Error `invalid` when the rule is none (its zone is not installed any more).
 Result<boost::json::array> upcoming(const model::Timing& timing, Instant after, std::optional<Instant> until,
                                     int count);
+/// One instant that is known otherwise, in the rule's zone; none where it is later than `until`.
+Result<boost::json::array> upcoming_one(const model::Timing& timing, Instant at, std::optional<Instant> until);
 
 }  // namespace eider::api

@@ -1,14 +1,12 @@
 #include "app/core.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <unistd.h>
-#include <cerrno>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "wire/workspace_lock.h"
 #include "workspace/reload.h"
 
 namespace eider::app {
@@ -19,14 +17,26 @@ constexpr Micros checkpoint_pause = std::chrono::milliseconds(50);  // between t
 std::string joined(const std::vector<workspace::Diagnostic>& diagnostics) {
   std::string out;
   for (const workspace::Diagnostic& diagnostic : diagnostics)
-    out += (out.empty() ? "" : "\n") + workspace::format(diagnostic);
+    out += (out.empty() ? "" : "\n") + workspace::format_with_source(diagnostic);
+  return out;
+}
+
+/// Who runs one pipeline in the foreground is told about its file, whose errors were said before.
+std::vector<workspace::Diagnostic> concerning(const workspace::Workspace& workspace, const std::string& pipeline) {
+  if (pipeline.empty()) return workspace.diagnostics;
+  std::vector<workspace::Diagnostic> out;
+  const auto found = workspace.pipelines.find(pipeline);
+  if (found == workspace.pipelines.end()) return out;
+  for (const workspace::Diagnostic& diagnostic : workspace.diagnostics) {
+    if (diagnostic.file == found->second.pipeline->file) out.push_back(diagnostic);
+  }
   return out;
 }
 
 void say(const std::vector<workspace::Diagnostic>& diagnostics) {
   for (const workspace::Diagnostic& diagnostic : diagnostics) {
     log::write(diagnostic.severity == workspace::Severity::error ? log::Level::error : log::Level::warning,
-               workspace::format(diagnostic));
+               workspace::format_without_severity(diagnostic));
   }
 }
 
@@ -37,6 +47,21 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused, it stays as it was
+}
+
+/// `2 pipelines added, settings changed`
+std::string what_changed(const workspace::Reloaded& reloaded) {
+  std::string out;
+  const auto add = [&out](std::size_t count, const char* what) {
+    if (count > 0)
+      out += fmt::format("{}{} pipeline{} {}", out.empty() ? "" : ", ", count, count == 1 ? "" : "s", what);
+  };
+  add(reloaded.added.size(), "added");
+  add(reloaded.changed.size(), "changed");
+  add(reloaded.removed.size(), "removed");
+  add(reloaded.kept.size(), "kept at the last good version");
+  if (reloaded.settings_changed) out += out.empty() ? "settings changed" : ", settings changed";
+  return out.empty() ? "nothing has changed" : out;
 }
 
 }  // namespace
@@ -76,7 +101,9 @@ Result<void> Core::build() {
   auto workspace = first_workspace();
   if (!workspace) return workspace.error();
   if (auto made = make_folders(layout_.state_folder()); !made) return made.error();
-  if (auto locked = take_server_lock(); !locked) return locked.error();
+  auto lock = wire::take_workspace_lock(layout_, options_.foreground_pipeline);
+  if (!lock) return lock.error();
+  server_lock_ = std::move(*lock);
   auto store = store::open_sqlite_store({layout_.state_db(), true});
   if (!store) return store.error();
   store_ = std::move(*store);
@@ -109,43 +136,26 @@ Result<void> Core::build() {
   return {};
 }
 
-/// One server a workspace. A record lock is the process's own, while a flock goes with the descriptor: a worker that is
-/// being spawned has a copy of ours until its exec, and would hold the flock of a server that was killed meanwhile. It
-/// ends when this process closes any descriptor of the file, so nothing else here opens it. The file names the holder.
-Result<void> Core::take_server_lock() {
-  server_lock_ = UniqueFd(::open(layout_.server_lock().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!server_lock_) return io_error(layout_.server_lock(), errno);
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  if (::fcntl(server_lock_.get(), F_SETLK, &whole) != 0) {
-    if (errno != EACCES && errno != EAGAIN) return io_error("lock " + layout_.server_lock(), errno);
-    const auto holder = read_file(layout_.server_lock(), 64);
-    return Error{
-        ErrorCode::conflict,
-        fmt::format(
-            "a server runs on this workspace already (process {}); `eider status` shows it, `eider stop` ends it",
-            holder && !holder->empty() ? holder->substr(0, holder->find('\n')) : "unknown")};
-  }
-  if (::ftruncate(server_lock_.get(), 0) != 0) return io_error(layout_.server_lock(), errno);
-  return write_all(server_lock_.get(), fmt::format("{}\n", ::getpid()));
+Result<workspace::Workspace> Core::load() const {
+  workspace::LoadOptions options;
+  options.now = clock_->now();
+  return workspace::load_workspace(options_.workspace, options);
 }
 
 Result<std::shared_ptr<const workspace::Workspace>> Core::first_workspace() {
-  auto loaded = workspace::load_workspace(options_.workspace);
+  auto loaded = load();
   if (!loaded) return loaded.error();
   if (!loaded->usable) return Error{ErrorCode::invalid, joined(loaded->diagnostics)};
-  say(loaded->diagnostics);
+  say(concerning(*loaded, options_.foreground_pipeline));
   return std::shared_ptr<const workspace::Workspace>(std::make_shared<workspace::Workspace>(std::move(*loaded)));
 }
 
 Result<std::shared_ptr<const workspace::Workspace>> Core::reread(const workspace::Workspace* in_force) {
-  auto fresh = workspace::load_workspace(options_.workspace);
+  auto fresh = load();
   if (!fresh) return fresh.error();
   workspace::Reloaded merged = workspace::merge(*in_force, std::move(*fresh));
   say(merged.news);
-  log::info(fmt::format("reloaded: {} added, {} changed, {} removed, {} kept at their last good version",
-                        merged.added.size(), merged.changed.size(), merged.removed.size(), merged.kept.size()));
+  log::info("reloaded: " + what_changed(merged));
   return std::shared_ptr<const workspace::Workspace>(
       std::make_shared<workspace::Workspace>(std::move(merged.workspace)));
 }

@@ -25,6 +25,7 @@ namespace eider::app {
 struct CoreOptions {
   std::string workspace;  ///< absolute root
   std::optional<Instant> test_clock;
+  std::string foreground_pipeline;  ///< of `eider run` without a server; empty: a server
   engine::LoopOptions loop;
   std::function<void(const model::ChangeSet&)> observe;
 };
@@ -32,7 +33,7 @@ struct CoreOptions {
 /// Engine thread: the one that opens it and calls run().
 class Core {
  public:
-  /// Errors: `conflict` when another server has the workspace (its pid is named), `invalid` when eider.yaml is wrong
+  /// Errors: `conflict` when another process has the workspace (it is named), `invalid` when eider.yaml is wrong
   /// (the diagnostics are in the message), `corrupt` for a damaged or newer state.db, `io`.
   static Result<std::unique_ptr<Core>> open(CoreOptions options);
   ~Core();
@@ -53,7 +54,7 @@ class Core {
  private:
   explicit Core(CoreOptions options);
   Result<void> build();
-  Result<void> take_server_lock();
+  Result<workspace::Workspace> load() const;
   Result<std::shared_ptr<const workspace::Workspace>> first_workspace();
   Result<std::shared_ptr<const workspace::Workspace>> reread(const workspace::Workspace* in_force);
   void start_checkpointer();

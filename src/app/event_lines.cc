@@ -1,8 +1,10 @@
 #include "app/event_lines.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
+#include <algorithm>
+
+#include <fmt/format.h>
 #include <boost/json.hpp>
 
 namespace eider::app {
@@ -38,13 +40,34 @@ const char* colour_of(const model::AttemptEnded& ended) {
   }
 }
 
+/// As the server's log has it (base/log.cc): milliseconds in a file, only the time of day on a screen.
+std::string time_text(const std::string& rfc3339, bool short_form) {
+  constexpr std::size_t whole_seconds = 19;
+  if (rfc3339.size() < whole_seconds) return rfc3339;
+  if (short_form) return rfc3339.substr(11, 8) + "Z";
+  const bool has_fraction = rfc3339[whole_seconds] == '.';
+  const std::string fraction =
+      has_fraction ? rfc3339.substr(whole_seconds + 1, rfc3339.size() - whole_seconds - 2) : "";
+  return fmt::format("{}.{:0<3.3}Z", rfc3339.substr(0, whole_seconds), fraction);
+}
+
+/// `failed in 3 s`; where the error says how it ended (`step a: timed out after 3s`), only `after 3.01 s`.
+std::string outcome_text(const model::AttemptEnded& ended) {
+  const std::string time = seconds(ended.at - ended.attempt.claimed_at);
+  std::string outcome = model::to_text(*ended.attempt.outcome);
+  std::replace(outcome.begin(), outcome.end(), '_', ' ');
+  const bool said = *ended.attempt.outcome != model::Outcome::failed &&
+                    first_line(ended.attempt.error).find(outcome) != std::string::npos;
+  return said ? "after " + time : fmt::format("{} in {}", outcome, time);
+}
+
 std::string end_text(const model::AttemptEnded& ended) {
-  std::string text = model::to_text(*ended.attempt.outcome);
-  text += fmt::format(" in {}", seconds(ended.at - ended.attempt.claimed_at));
+  std::string text = outcome_text(ended);
   if (ended.event == model::RunEvent::retry)
     text += fmt::format(", tried again at {}", format_rfc3339(ended.not_before));
   if (ended.event == model::RunEvent::interrupt || ended.event == model::RunEvent::release) text += ", queued again";
-  if (!ended.error.empty() && ended.event != model::RunEvent::succeed) text += ": " + first_line(ended.error);
+  const std::string& error = ended.attempt.error;
+  if (!error.empty() && ended.event != model::RunEvent::succeed) text += ": " + first_line(error);
   return text;
 }
 
@@ -108,16 +131,24 @@ void EventLines::line(const char* colour, const std::string& event, const std::s
                       const std::string& run_id, const std::string& text) {
   const std::string at = format_rfc3339(clock_.now());
   std::string out;
-  if (json_) {
+  if (form_ == Form::json) {
     out = boost::json::serialize(
         boost::json::object{{"at", at}, {"event", event}, {"pipeline", pipeline}, {"run_id", run_id}, {"text", text}});
   } else {
-    const std::string what = fmt::format("{:<10} {:<24} {:<36} {}", event, pipeline, run_id, text);
-    const std::string clock = at.size() > 19 ? at.substr(11, 8) : at.substr(11, at.size() - 12);
-    out = colour_ && *colour ? fmt::format("{} {}{}\033[0m", clock, colour, what) : fmt::format("{} {}", clock, what);
+    std::string what = fmt::format("{:<10}", event);
+    if (!pipeline.empty()) {
+      pipeline_width_ = std::max(pipeline_width_, pipeline.size());
+      what += fmt::format(" {:<{}}", pipeline, pipeline_width_);
+    }
+    for (const std::string& part : {run_id, text}) {
+      if (!part.empty()) what += " " + part;
+    }
+    what.erase(what.find_last_not_of(' ') + 1);
+    const std::string when = time_text(at, form_ == Form::screen);
+    out = colour_ && *colour ? fmt::format("{} {}{}\033[0m", when, colour, what) : fmt::format("{} {}", when, what);
   }
   // What poll() calls writable takes 4096 bytes (PIPE_BUF) without waiting.
-  if (!json_ && out.size() > 2000) out.resize(2000);
+  if (form_ != Form::json && out.size() > 2000) out.resize(2000);
   out += '\n';
   // A terminal that is stopped (Ctrl-S) or a full pipe must not hold the loop: then the line is lost.
   pollfd writable{STDOUT_FILENO, POLLOUT, 0};

@@ -12,7 +12,12 @@ namespace eider::app {
 /// One thread. Remembers the pipeline of open runs, to name it when they end.
 class EventLines {
  public:
-  EventLines(const Clock& clock, bool json, bool colour) : clock_(clock), json_(json), colour_(colour) {}
+  enum class Form {
+    json,    ///< NDJSON
+    file,    ///< `2026-03-29T01:00:05.123Z started    hello 0198…`
+    screen,  ///< `01:00:05Z started    hello 0198…`
+  };
+  EventLines(const Clock& clock, Form form, bool colour) : clock_(clock), form_(form), colour_(colour) {}
 
   /// Writes the lines of one committed set to standard output. A reader that is gone (EPIPE) or slow loses lines, the
   /// server loses nothing: it never waits here.
@@ -27,13 +32,14 @@ class EventLines {
   void show_one(const model::Change& change);
 
   const Clock& clock_;
-  const bool json_;
+  const Form form_;
   const bool colour_;
   struct Known {
     std::string pipeline;
     Instant claimed_at{};
   };
   std::map<std::string, Known> runs_;
+  std::size_t pipeline_width_ = 8;  ///< of the longest name so far
 };
 
 }  // namespace eider::app

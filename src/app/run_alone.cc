@@ -39,9 +39,11 @@ class AloneRun {
   }
 
   /// A first Ctrl-C cancels the run, a second leaves it to finish alone.
-  void on_signal() {
+  void on_signal(int signal) {
+    interrupted_ = interrupted_ || signal == SIGINT;
     if (++signals_ > 1 || run_id_.empty()) return core_.stop_at_once();
-    core_.inbox().post(engine::CancelRun{run_id_, "a signal", [](const auto&) {}});
+    core_.inbox().post(
+        engine::CancelRun{run_id_, signal == SIGINT ? "Ctrl-C" : "a signal to its `eider run`", [](const auto&) {}});
   }
 
   void after_turn() {
@@ -54,7 +56,7 @@ class AloneRun {
     core_.inbox().post(std::move(stop));
   }
 
-  int exit_code() const { return exit_code_; }
+  int exit_code() const { return interrupted_ && exit_code_ != cli::exit_done ? cli::exit_interrupted : exit_code_; }
 
  private:
   void on_queued(const Result<std::string>& id) {
@@ -88,9 +90,9 @@ class AloneRun {
     if (model::is_terminal((*run)->state))
       exit_code_ = (*run)->state == model::RunState::succeeded ? cli::exit_done : cli::exit_failed;
     const workspace::LoadedPipeline* loaded = core_.loop().state().pipeline((*run)->pipeline);
-    const std::size_t steps = loaded ? loaded->pipeline->steps.size() : 0;
     if (request_.on_progress)
-      request_.on_progress(boost::json::serialize(api::shapes::run_in_full(**run, *attempts, &live, steps)));
+      request_.on_progress(boost::json::serialize(
+          api::shapes::run_in_full(**run, *attempts, &live, loaded ? loaded->pipeline.get() : nullptr)));
   }
 
   Core& core_;
@@ -99,6 +101,7 @@ class AloneRun {
   std::string run_id_;
   bool stopping_ = false;
   int signals_ = 0;
+  bool interrupted_ = false;
   int exit_code_ = cli::exit_failed;
 };
 
@@ -110,6 +113,7 @@ int run_alone(const cli::RunAloneRequest& request) {
   log::set_level(log::Level::warning);  // the command tells the story of its run; the engine only what is wrong
   CoreOptions options;
   options.workspace = request.workspace;
+  options.foreground_pipeline = request.pipeline;
   options.loop.version = EIDER_VERSION;
   options.loop.schedules = false;
   options.loop.requested_only = true;
@@ -124,7 +128,7 @@ int run_alone(const cli::RunAloneRequest& request) {
     std::fprintf(stderr, "eider: %s\n", started.error().message.c_str());
     return cli::exit_failed;
   }
-  const Signals watched((*core)->reactor(), signals, [&](int) { run.on_signal(); });
+  const Signals watched((*core)->reactor(), signals, [&](int signal) { run.on_signal(signal); });
   (*core)->run([&] { run.after_turn(); });
   return run.exit_code();
 }

@@ -51,17 +51,43 @@ Result<std::unique_ptr<Api>> start_api(Core& core) {
   return api;
 }
 
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// Says once that the server stops, whoever asked for it, and again when somebody is in a hurry.
+class StoppingLine {
+ public:
+  StoppingLine(Core& core, EventLines& lines) : core_(core), lines_(lines) {}
+  void after_turn() {
+    const auto stopping = core_.loop().stopping();
+    if (!stopping || said_ == stopping) return;
+    said_ = stopping;
+    const std::size_t running = core_.loop().state().live().size();
+    const std::string runs = counted(running, "running run");
+    if (running == 0) return lines_.say("stopping", {});
+    lines_.say("stopping", stopping->leave_running ? "leaves " + runs + " to the next server"
+                           : stopping->at_once     ? "at once: interrupts and queues again " + runs
+                                                   : "waits for " + runs + "; Ctrl-C ends at once");
+  }
+
+ private:
+  Core& core_;
+  EventLines& lines_;
+  std::optional<engine::Loop::Stopping> said_;
+};
+
 void on_signal(Core& core, EventLines& lines, int signal, int& stops) {
   if (signal == SIGHUP) {
     core.inbox().post(engine::Reload{[](const auto&) {}});
     return;
   }
-  if (++stops > 1) {
+  // Whoever presses Ctrl-C while `eider stop` waits wants no more waiting either.
+  if (++stops > 1 || (signal == SIGINT && core.loop().stopping())) {
     lines.say("stopping", "at once; running runs go on alone and are picked up by the next server");
     core.stop_at_once();
     return;
   }
-  lines.say("stopping", "waiting for running runs; once more to end at once");
   core.inbox().post(engine::Stop{false, false, {}});
 }
 
@@ -80,16 +106,21 @@ int serve(const cli::ServeRequest& request) {
   };
   auto core = Core::open(std::move(options));
   if (!core) return fail(core.error());
-  lines = std::make_unique<EventLines>((*core)->clock(), request.json, request.colour);
+  const EventLines::Form form = request.json       ? EventLines::Form::json
+                                : request.terminal ? EventLines::Form::screen
+                                                   : EventLines::Form::file;
+  lines = std::make_unique<EventLines>((*core)->clock(), form, request.colour);
   auto api = start_api(**core);
   if (!api) return fail(api.error());
   int stops = 0;
   const Signals watched((*core)->reactor(), signals, [&](int signal) { on_signal(**core, *lines, signal, stops); });
+  StoppingLine stopping(**core, *lines);
   const engine::State& state = (*core)->loop().state();
   for (const auto& [id, run] : state.runs()) lines->remember(run);
-  lines->say("serving", fmt::format("{}: {} pipelines, {} schedules; process {}", request.workspace,
-                                    state.workspace().pipelines.size(), state.schedules().size(), ::getpid()));
-  (*core)->run();
+  lines->say("serving", fmt::format("{}: {}, {}; process {}", request.workspace,
+                                    counted(state.workspace().pipelines.size(), "pipeline"),
+                                    counted(state.schedules().size(), "schedule"), ::getpid()));
+  (*core)->run([&] { stopping.after_turn(); });
   (*core)->inbox().close();
   (*api)->server.stop();
   lines->say("stopped", {});

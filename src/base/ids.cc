@@ -31,25 +31,21 @@ std::string uuid_text(const Bytes16& b, unsigned version) {
 }  // namespace
 
 std::string IdMaker::make(Instant now) {
+  constexpr std::uint64_t most = 0xfff;
   const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_us(now) / 1000));
   if (ms > last_ms_) {
     last_ms_ = ms;
-    counter_ = random_.next() & ((std::uint64_t{1} << 41) - 1);
-  } else if (++counter_ >= (std::uint64_t{1} << 42)) {
+    counter_ = random_.next() & (most >> 1);
+  } else if (++counter_ > most) {
     ++last_ms_;
     counter_ = 0;
   }
   const std::uint64_t tail = random_.next();
   Bytes16 b{};
   for (std::size_t i = 0; i < 6; ++i) b[i] = static_cast<unsigned char>(last_ms_ >> (40 - 8 * i));
-  // 12 bits after the version, then 30 bits after the variant, then 32 random bits.
-  b[6] = static_cast<unsigned char>((counter_ >> 38) & 0x0f);
-  b[7] = static_cast<unsigned char>((counter_ >> 30) & 0xff);
-  b[8] = static_cast<unsigned char>((counter_ >> 24) & 0x3f);
-  b[9] = static_cast<unsigned char>(counter_ >> 16);
-  b[10] = static_cast<unsigned char>(counter_ >> 8);
-  b[11] = static_cast<unsigned char>(counter_);
-  for (std::size_t i = 0; i < 4; ++i) b[12 + i] = static_cast<unsigned char>(tail >> (8 * i));
+  b[6] = static_cast<unsigned char>(counter_ >> 8);
+  b[7] = static_cast<unsigned char>(counter_);
+  for (std::size_t i = 0; i < 8; ++i) b[8 + i] = static_cast<unsigned char>(tail >> (8 * i));
   return uuid_text(b, 7);
 }
 

@@ -12,7 +12,8 @@
 namespace eider {
 
 /// Makes UUIDv7 (RFC 9562) that grow strictly within one maker, so that ids sort by creation even when the clock
-/// stands still or is set back. One thread.
+/// stands still or is set back. The counter stands in the 12 bits after the millisecond, so that short_id_length
+/// characters name one id of a maker. One thread.
 class IdMaker {
  public:
   explicit IdMaker(Random& random) : random_(random) {}
@@ -21,8 +22,11 @@ class IdMaker {
  private:
   Random& random_;
   std::uint64_t last_ms_ = 0;
-  std::uint64_t counter_ = 0;  // 42 bits: seeded at random in each new millisecond, then counted up
+  std::uint64_t counter_ = 0;  // 12 bits: seeded at random in each new millisecond, then counted up
 };
+
+/// `0189f3c4-a1b2-7c3d`: what people are shown of a run's id where a whole one is too wide.
+inline constexpr std::size_t short_id_length = 18;
 
 /// A UUID (version 8) from BLAKE2b of the parts, each length-prefixed, so that ("ab","c") and ("a","bc") differ.
 std::string derived_id(std::initializer_list<std::string_view> parts);

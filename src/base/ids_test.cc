@@ -31,6 +31,16 @@ RC_GTEST_PROP(IdMaker, GrowsStrictlyWhateverTheClockDoes,
   }
 }
 
+TEST(IdMaker, TheShortFormNamesOneIdHoweverManyAMillisecondMakes) {
+  SeededRandom random(7);
+  IdMaker maker(random);
+  std::set<std::string> seen;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string id = maker.make(from_us(1'774'746'000'000'000));
+    ASSERT_TRUE(seen.insert(id.substr(0, short_id_length)).second) << id;
+  }
+}
+
 TEST(IdMaker, GrowsWhenAMillisecondRunsOutOfNumbers) {
   // The counter starts at the top of what a new millisecond may draw.
   class High final : public Random {

@@ -1,5 +1,8 @@
 #include "base/log.h"
 
+#include <unistd.h>
+#include <cstdlib>
+
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -21,13 +24,19 @@ spdlog::level::level_enum library_level(Level level) {
   return spdlog::level::info;
 }
 
+/// In the columns of the events of `eider serve` (app/event_lines.cc), which stand beside these lines.
+constexpr const char* on_a_screen = "%H:%M:%SZ %^%-10l%$ %v";
+constexpr const char* in_a_file = "%Y-%m-%dT%H:%M:%S.%eZ %^%-10l%$ %v";
+
 /// Made once and never destroyed: a thread that still logs while the process exits stays safe.
 spdlog::logger& logger() {
   static spdlog::logger* const made = [] {
-    // The sink colours only when stderr is a terminal that can.
-    auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(spdlog::color_mode::automatic);
+    // The sink colours only when stderr is a terminal that can, and nobody minds (no-color.org).
+    const char* no_color = std::getenv("NO_COLOR");
+    const auto colours = no_color && *no_color ? spdlog::color_mode::never : spdlog::color_mode::automatic;
+    auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
     auto* out = new spdlog::logger("eider", std::move(sink));
-    out->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %^%-7l%$ %v",
+    out->set_formatter(std::make_unique<spdlog::pattern_formatter>(::isatty(STDERR_FILENO) ? on_a_screen : in_a_file,
                                                                    spdlog::pattern_time_type::utc));
     out->set_level(spdlog::level::info);
     return out;

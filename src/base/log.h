@@ -1,4 +1,5 @@
-// The server's own log: one line an event, to standard error. The library behind it (spdlog) stays in log.cc.
+// The server's own log: one line an event, to standard error; on a screen without the date. The library behind it
+// (spdlog) stays in log.cc.
 #pragma once
 
 #include <string_view>

@@ -18,7 +18,7 @@ TEST(Log, WritesOneLineWithTimeAndLevel) {
   const std::size_t space = line.find(' ');
   ASSERT_NE(space, std::string::npos) << line;
   EXPECT_TRUE(parse_rfc3339(line.substr(0, space)).ok()) << line;
-  EXPECT_EQ(line.substr(space), " warning pool heavy is full\n");
+  EXPECT_EQ(line.substr(space), " warning    pool heavy is full\n");
 }
 
 TEST(Log, ForeignTextForgesNoLineAndSteersNoTerminal) {

@@ -14,6 +14,25 @@ namespace {
 using workspace::closest;
 using workspace::shown;
 
+constexpr const char* kNewestFirst = "newest first (1 to 1000, default 100)";
+constexpr const char* kRunAbout = "A run's id, or as much of its beginning as `eider runs list` shows";
+
+/// The library's own form without a list of other options between an option and its sentence, and without the empty
+/// lines that a hidden group of options leaves.
+class Form : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (std::size_t at = 0; (at = help.find("\n\n\n", at)) != std::string::npos;) help.erase(at, 1);
+    return help;
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return {};
+    const std::string type = option->get_type_name();
+    return (type.empty() ? "" : " " + type) + (option->get_required() ? " REQUIRED" : "");
+  }
+};
+
 /// Options that hold no state of their own: the tree of verbs, and where it puts what it finds.
 class Tree {
  public:
@@ -28,10 +47,11 @@ class Tree {
   CLI::Option* target(CLI::App* verb, const char* kind, const char* about, bool required = true);
   CLI::Option* text(CLI::App* verb, const char* name, std::string& into, const char* kind, const char* about);
   void json(CLI::App* verb) { verb->add_flag("--json", options_.json, "Print JSON, in the shapes of the API"); }
-  void pages(CLI::App* verb);
+  void pages(CLI::App* verb, const char* order);
   void add_files();
   void add_server();
   void add_run();
+  void add_pipelines();
   void add_schedules();
   void add_runs();
   void add_hidden();
@@ -44,6 +64,7 @@ Tree::Tree(const std::string& version) {
   app_.name("eider");
   app_.require_subcommand(1);
   app_.fallthrough();
+  app_.formatter(std::make_shared<Form>());
   app_.get_formatter()->column_width(34);
   app_.get_formatter()->label("SUBCOMMAND", "VERB");
   app_.set_help_flag("-h,--help", "Print help; after a verb, its own");
@@ -55,11 +76,13 @@ Tree::Tree(const std::string& version) {
   add_files();
   add_server();
   add_run();
+  add_pipelines();
   add_schedules();
   add_runs();
   add_hidden();
   app_.footer(
-      "Exit codes: 0 done; 1 the run failed; 2 the request or a file is wrong; 3 no server.\n\n"
+      "Exit codes: 0 done; 1 the run failed, or the system refused; 2 the request or a file is wrong;\n"
+      "3 no server; 130 `eider run` was interrupted by Ctrl-C.\n\n"
       "Examples:\n  eider init mine && cd mine     a new workspace\n  eider serve                    run its "
       "schedules\n"
       "  eider run hello                run one pipeline now, and watch it");
@@ -87,8 +110,8 @@ CLI::Option* Tree::text(CLI::App* verb, const char* name, std::string& into, con
   return verb->add_option(name, into, about)->type_name(kind);
 }
 
-void Tree::pages(CLI::App* verb) {
-  text(verb, "--limit", options_.limit, "N", "At most N of them, newest first (1 to 1000, default 100)");
+void Tree::pages(CLI::App* verb, const char* order) {
+  verb->add_option("--limit", options_.limit, fmt::format("At most N of them, {}", order))->type_name("N");
   text(verb, "--cursor", options_.cursor, "CURSOR", "The page after: `next` of the one before");
   json(verb);
 }
@@ -119,7 +142,7 @@ void Tree::add_server() {
                         "  eider stop --leave-running  runs go on; the next server picks them up");
   CLI::Option* leave =
       stop->add_flag("--leave-running", options_.leave_running, "Hand running runs to the next server");
-  stop->add_flag("--now", options_.now, "Interrupt running runs at once")->excludes(leave);
+  stop->add_flag("--now", options_.now, "Interrupt running runs at once; not with --leave-running")->excludes(leave);
   CLI::App* status = verb(&app_, "status", "Show the server and what it does", Verb::status,
                           "  eider status\n  eider status --json | jq .health");
   json(status);
@@ -152,6 +175,12 @@ void Tree::add_run() {
   run->add_flag("--json", options_.json, "Print the run at its end as JSON, and no log");
 }
 
+void Tree::add_pipelines() {
+  CLI::App* pipelines = group("pipelines", "List pipelines", "  eider pipelines list");
+  json(verb(pipelines, "list", "List pipelines with what they do, what comes next and their open runs",
+            Verb::pipelines_list, "  eider pipelines list\n  eider pipelines list --json | jq -r '.items[].name'"));
+}
+
 void Tree::add_schedules() {
   CLI::App* schedule =
       group("schedule", "Show, preview, pause and resume schedules",
@@ -160,7 +189,7 @@ void Tree::add_schedules() {
   CLI::App* list = verb(schedule, "list", "List schedules with what comes next", Verb::schedule_list,
                         "  eider schedule list\n  eider schedule list --pipeline flights_daily --json");
   text(list, "--pipeline", options_.pipeline, "PIPELINE", "Only those of this pipeline");
-  pages(list);
+  pages(list, "by name (1 to 1000, default 1000)");
   CLI::App* describe = verb(schedule, "describe", "Show one schedule, its policies and what comes next",
                             Verb::schedule_describe, "  eider schedule describe flights_daily/nightly");
   target(describe, "SCHEDULE", "pipeline/id");
@@ -182,7 +211,8 @@ void Tree::add_schedules() {
   CLI::App* pause = verb(schedule, "pause", "Pause a schedule: nothing is due until it is resumed",
                          Verb::schedule_pause, "  eider schedule pause flights_daily/nightly --note 'source is down'");
   target(pause, "SCHEDULE", "pipeline/id");
-  text(pause, "--note", options_.note, "TEXT", "Why; shown with the schedule");
+  pause->add_option("--note", options_.note, "Why; shown with the schedule. Without it an earlier note stays")
+      ->type_name("TEXT");
   json(pause);
   CLI::App* resume = verb(schedule, "resume", "Resume a schedule: it starts from now", Verb::schedule_resume,
                           "  eider schedule resume flights_daily/nightly");
@@ -193,36 +223,37 @@ void Tree::add_schedules() {
            "  eider occurrences\n  eider occurrences flights_daily/nightly --limit 10\n"
            "  eider occurrences --decision missed");
   target(occurrences, "SCHEDULE", "pipeline/id, or a pipeline for all of its schedules", false);
-  text(occurrences, "--decision", options_.decision, "DECISION", "Only run, skipped, missed, coalesced …");
-  pages(occurrences);
+  text(occurrences, "--decision", options_.decision, "DECISION", "Only run, skipped, missed, coalesced or paused");
+  pages(occurrences, kNewestFirst);
 }
 
 void Tree::add_runs() {
   CLI::App* runs =
-      group("runs", "List runs and show one", "  eider runs list --state failed\n  eider runs show 0192f3c4");
+      group("runs", "List runs and show one", "  eider runs list --state failed\n  eider runs show 0192f3c4-a1b2-7c3d");
   CLI::App* list = verb(runs, "list", "List runs, newest first", Verb::runs_list,
                         "  eider runs list\n  eider runs list --pipeline flights_daily --state failed --limit 5\n"
                         "  eider runs list --json | jq -r '.items[].id'");
   text(list, "--pipeline", options_.pipeline, "PIPELINE", "Only those of this pipeline");
   text(list, "--state", options_.state, "STATE", "Only queued, running, succeeded, failed or cancelled");
-  pages(list);
+  pages(list, kNewestFirst);
   CLI::App* show = verb(runs, "show", "Show one run: attempts, steps, what it waits for, why", Verb::runs_show,
-                        "  eider runs show 0192f3c4-a1b2         the beginning of an id is enough\n"
-                        "  eider runs show 0192f3c4-a1b2 --json");
-  target(show, "RUN", "A run's id, or its first 4 or more characters");
+                        "  eider runs show 0192f3c4-a1b2-7c3d    the beginning of an id is enough\n"
+                        "  eider runs show 0192f3c4-a1b2-7c3d --json");
+  target(show, "RUN", kRunAbout);
   json(show);
-  CLI::App* logs = verb(&app_, "logs", "Print what a run's steps wrote", Verb::logs,
-                        "  eider logs 0192f3c4-a1b2\n  eider logs -f 0192f3c4-a1b2 --step build    to the run's end\n"
-                        "  eider logs 0192f3c4-a1b2 --raw > out.txt     the steps' own bytes");
-  target(logs, "RUN", "A run's id, or its first 4 or more characters");
+  CLI::App* logs =
+      verb(&app_, "logs", "Print what a run's steps wrote", Verb::logs,
+           "  eider logs 0192f3c4-a1b2-7c3d\n  eider logs -f 0192f3c4-a1b2-7c3d --step build    to the run's end\n"
+           "  eider logs 0192f3c4-a1b2-7c3d --raw > out.txt     the steps' own bytes");
+  target(logs, "RUN", kRunAbout);
   logs->add_flag("-f,--follow", options_.follow, "Go on until the run is over");
   text(logs, "--attempt", options_.attempt, "N", "Of this attempt (default: the newest)");
   text(logs, "--step", options_.step, "STEP", "Of this step only");
   CLI::Option* raw = logs->add_flag("--raw", options_.raw, "The bytes as they were (on a terminal made safe)");
   logs->add_flag("--json", options_.json, "One JSON line a line: at, step, stream, text")->excludes(raw);
   CLI::App* cancel = verb(&app_, "cancel", "Cancel a run", Verb::cancel,
-                          "  eider cancel 0192f3c4-a1b2      interrupt, 5 s, SIGTERM, 5 s, SIGKILL");
-  target(cancel, "RUN", "A run's id, or its first 4 or more characters");
+                          "  eider cancel 0192f3c4-a1b2-7c3d      interrupt, 5 s, SIGTERM, 5 s, SIGKILL");
+  target(cancel, "RUN", kRunAbout);
   json(cancel);
 }
 
@@ -361,6 +392,16 @@ Parsed parse_arguments(const std::vector<std::string>& arguments, const std::str
     return parsed;
   }
   Tree tree(version);
+  // `eider help runs list` is what some people try first.
+  if (!arguments.empty() && arguments[0] == "help") {
+    std::vector<std::string> asked(arguments.begin() + 1, arguments.end());
+    if (!walk(tree.app(), asked).wrong_verb.empty()) {
+      parsed.error = explain(tree.app(), asked, CLI::CallForHelp());
+      return parsed;
+    }
+    asked.emplace_back("--help");
+    return parse_arguments(asked, version);
+  }
   try {
     tree.app().parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     parsed.options = std::move(tree.options());

@@ -30,6 +30,7 @@ TEST(Arguments, EveryVerb) {
       {{"serve", "--test-clock", "2026-03-29T01:00:00Z"}, Verb::serve},
       {{"stop", "--now"}, Verb::stop},
       {{"status"}, Verb::status},
+      {{"pipelines", "list"}, Verb::pipelines_list},
       {{"schedule", "list"}, Verb::schedule_list},
       {{"schedule", "describe", "daily/nightly"}, Verb::schedule_describe},
       {{"schedule", "preview", "--cron", "* * * * *", "--timezone", "UTC"}, Verb::schedule_preview},
@@ -90,6 +91,8 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
                              {"stop"},
                              {"status"},
                              {"schedule"},
+                             {"pipelines"},
+                             {"pipelines", "list"},
                              {"schedule", "list"},
                              {"schedule", "preview"},
                              {"occurrences"},
@@ -106,14 +109,28 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
     const Parsed parsed = parse_arguments(asked, "1.2.3");
     EXPECT_NE(parsed.output.find("Examples:\n"), std::string::npos) << words.back() << ": " << parsed.output;
     EXPECT_EQ(parsed.output.find("worker"), std::string::npos);
+    EXPECT_EQ(parsed.output.find("\n\n\n"), std::string::npos) << words.back() << ": " << parsed.output;
+    Words other = words;
+    other.insert(other.begin(), "help");
+    EXPECT_EQ(parse_arguments(other, "1.2.3").output, parsed.output);
   }
   const Parsed all = parse_arguments({"--help"}, "1.2.3");
+  EXPECT_NE(all.output.find("130 `eider run` was interrupted"), std::string::npos);
   EXPECT_EQ(all.output.find("__complete"), std::string::npos);
+  EXPECT_EQ(parse_arguments({"help"}, "1.2.3").output, all.output);
+  EXPECT_NE(wrong({"help", "statsu"}).find("did you mean `status`?"), std::string::npos);
+  const std::string stop = parse_arguments({"stop", "--help"}, "1.2.3").output;
+  EXPECT_EQ(stop.find("Excludes"), std::string::npos) << stop;
+  EXPECT_NE(parse_arguments({"schedule", "list", "--help"}, "1.2.3").output.find("by name"), std::string::npos);
+  const std::string run = parse_arguments({"run", "--help"}, "1.2.3").output;
+  EXPECT_NE(run.find("PIPELINE REQUIRED"), std::string::npos) << run;
+  EXPECT_NE(run.find("--partition P "), std::string::npos) << run;
   EXPECT_EQ(parse_arguments({"--version"}, "1.2.3").output, "eider 1.2.3\n");
 }
 
 TEST(Completion, Verbs) {
   EXPECT_EQ(complete_arguments({"sta"}).words, (Words{"status"}));
+  EXPECT_EQ(complete_arguments({"pipelines", ""}).words, (Words{"list"}));
   EXPECT_EQ(complete_arguments({"schedule", "p"}).words, (Words{"preview", "pause"}));
   EXPECT_EQ(complete_arguments({"-w", "x", "runs", ""}).words, (Words{"list", "show"}));
   EXPECT_TRUE(complete_arguments({"nonsense", ""}).words.empty());

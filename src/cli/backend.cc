@@ -9,6 +9,7 @@
 #include "cli/fields.h"
 #include "store/store.h"
 #include "wire/layout.h"
+#include "wire/workspace_lock.h"
 #include "workspace/load.h"
 
 namespace eider::cli {
@@ -36,14 +37,30 @@ ErrorCode code_of(std::string_view type, int status) {
   }
 }
 
+std::string errors_of(const workspace::Workspace& workspace) {
+  std::string out;
+  for (const workspace::Diagnostic& diagnostic : workspace.diagnostics) {
+    if (diagnostic.severity != workspace::Severity::error) continue;
+    out += (out.empty() ? "" : "\n") + workspace::format_with_source(diagnostic);
+  }
+  return out;
+}
+
 }  // namespace
 
-Error problem_error(const api::Response& response) {
+Error problem_error(const api::Request& request, const api::Response& response) {
   boost::system::error_code failed;
   const boost::json::value body = boost::json::parse(response.body, failed);
   std::string said = failed ? std::string() : text_of(body, "detail");
   if (said.empty()) said = failed ? std::string() : text_of(body, "title");
   if (said.empty()) said = fmt::format("the server answered {} without saying why", response.status);
+  if (const std::string parameter = failed ? std::string() : text_of(body, "parameter"); !parameter.empty()) {
+    if (const std::string named = fmt::format("the parameter `{}`: ", parameter); said.starts_with(named)) {
+      // What has no option was an argument: it is quoted in the sentence.
+      const bool option = request.query.contains(parameter) && parameter != "schedule";
+      said.replace(0, named.size(), option ? fmt::format("--{}: ", parameter) : std::string());
+    }
+  }
   if (const std::string active = text_of(body, "active_run"); !active.empty()) {
     said += fmt::format("\n`eider logs -f {}` follows it, `--queue` waits behind it", active);
   }
@@ -70,11 +87,17 @@ Result<void> Backend::open_files() {
   } else if (reader.error().code != ErrorCode::not_found) {
     return reader.error();
   }
-  // History can be read whatever the files hold; `eider validate` says what is wrong with them.
-  if (auto loaded = workspace::load_workspace(workspace_)) offline->workspace = *std::move(loaded);
+  // History can be read whatever the files hold.
+  if (auto loaded = workspace::load_workspace(workspace_)) {
+    offline->workspace = *std::move(loaded);
+    if (!offline->workspace->usable) files_error_ = errors_of(*offline->workspace);
+  } else {
+    files_error_ = loaded.error().message;
+  }
   api::ServiceOptions options;
   options.reader = offline->reader.get();
   options.workspace = offline->workspace ? &*offline->workspace : nullptr;
+  options.files_error = files_error_;
   options.clock = &clock_;
   options.layout = layout;
   offline->service = std::make_unique<api::Service>(std::move(options));
@@ -82,11 +105,24 @@ Result<void> Backend::open_files() {
   return {};
 }
 
+/// Who holds the workspace, where somebody does: "start one" would not work then.
+Error Backend::no_server(const Error& otherwise) const {
+  const auto holder = wire::workspace_holder(wire::Layout{workspace_});
+  if (!holder) return otherwise;
+  if (holder->pipeline.empty()) {
+    return {ErrorCode::no_server,
+            fmt::format("the server (process {}) does not answer: it is starting or stopping", holder->pid)};
+  }
+  return {ErrorCode::no_server,
+          fmt::format("no server is running: {}; wait for it, or press Ctrl-C there", wire::to_text(*holder))};
+}
+
 Result<api::Response> Backend::answer(const api::Request& request, const api::Client::OnBytes& on_bytes) {
   if (!offline_ && mode_ != Mode::files_only) {
     auto answered = on_bytes ? client_.stream(request, on_bytes) : client_.call(request);
     const bool nobody = !answered && answered.error().code == ErrorCode::no_server;
-    if (!nobody || mode_ == Mode::server_only) return answered;
+    if (nobody && mode_ == Mode::server_only) return no_server(answered.error());
+    if (!nobody) return answered;
   }
   if (!offline_) {
     if (auto opened = open_files(); !opened) return opened.error();
@@ -110,14 +146,14 @@ Result<api::Response> Backend::answer(const api::Request& request, const api::Cl
 Result<std::string> Backend::fetch(const api::Request& request) {
   auto answered = answer(request, nullptr);
   if (!answered) return answered.error();
-  if (answered->status >= 300) return problem_error(*answered);
+  if (answered->status >= 300) return problem_error(request, *answered);
   return std::move(answered->body);
 }
 
 Result<void> Backend::stream(const api::Request& request, const api::Client::OnBytes& on_bytes) {
   auto answered = answer(request, on_bytes);
   if (!answered) return answered.error();
-  if (answered->status >= 300) return problem_error(*answered);
+  if (answered->status >= 300) return problem_error(request, *answered);
   return {};
 }
 

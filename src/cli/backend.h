@@ -33,11 +33,14 @@ class Backend {
 
   /// True once a request was answered without a server.
   bool offline() const { return offline_ != nullptr; }
+  /// After a request that was answered without a server: why the workspace's files cannot be used; empty: they can.
+  const std::string& files_error() const { return files_error_; }
 
  private:
   struct Offline;
 
   Result<void> open_files();
+  Error no_server(const Error& otherwise) const;
   Result<api::Response> answer(const api::Request& request, const api::Client::OnBytes& on_bytes);
 
   std::string workspace_;
@@ -45,9 +48,11 @@ class Backend {
   Mode mode_;
   api::Client client_;
   std::unique_ptr<Offline> offline_;
+  std::string files_error_;
 };
 
-/// What a problem+json answer says, as an Error for a person: one sentence, and a hint on a line of its own.
-Error problem_error(const api::Response& response);
+/// What a problem+json answer says, as an Error for a person: one sentence, and a hint on a line of its own. A
+/// parameter of the request is named as the option that it was.
+Error problem_error(const api::Request& request, const api::Response& response);
 
 }  // namespace eider::cli

@@ -28,6 +28,7 @@ constexpr Handler kHandlers[] = {
     {Verb::serve, serve},
     {Verb::stop, stop},
     {Verb::status, status},
+    {Verb::pipelines_list, pipelines_list},
     {Verb::schedule_list, schedule_list},
     {Verb::schedule_describe, schedule_describe},
     {Verb::schedule_preview, schedule_preview},

@@ -17,12 +17,14 @@ inline constexpr int exit_done = 0;
 inline constexpr int exit_failed = 1;  ///< the run failed, or the machine said no
 inline constexpr int exit_wrong = 2;   ///< the request or a file is wrong
 inline constexpr int exit_no_server = 3;
+inline constexpr int exit_interrupted = 130;  ///< Ctrl-C on `eider run`, as shells say it
 
 struct ServeRequest {
   std::string workspace;              ///< absolute root
   std::optional<Instant> test_clock;  ///< hidden `--test-clock T`: a clock that stands at T and is turned by the API
   bool json = false;                  ///< events as NDJSON
   bool colour = false;                ///< for its lines on standard output
+  bool terminal = false;              ///< standard output is one: short times
 };
 
 struct RunAloneRequest {

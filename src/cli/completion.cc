@@ -73,7 +73,7 @@ std::vector<std::string> values_of(Session& session, const Completion& wanted) {
     return names_from(session, wanted, get("/api/v1/runs", {{"limit", std::to_string(kRunsOffered)}}), "id");
   }
   if (kind == "STATE") return {"queued", "running", "succeeded", "failed", "cancelled"};
-  if (kind == "DECISION") return {"run", "skipped", "missed", "coalesced", "excluded", "paused"};
+  if (kind == "DECISION") return {"run", "skipped", "missed", "coalesced", "paused"};
   if (kind == "WHEN") return {"auto", "always", "never"};
   if (kind == "SHELL") return {"bash", "zsh", "fish"};
   if (kind == "OF") return {"pipeline", "workspace"};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "api/shapes.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "workspace/keys.h"
@@ -16,10 +17,6 @@ namespace {
 namespace json = boost::json;
 using workspace::Diagnostic;
 using workspace::Severity;
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 /// format_with_source() with colours: the severity, the caret.
 std::string painted(const Diagnostic& diagnostic, const Stream& stream) {
@@ -36,22 +33,10 @@ std::string painted(const Diagnostic& diagnostic, const Stream& stream) {
   return text;
 }
 
-json::object shape_of(const Diagnostic& diagnostic) {
-  const auto or_null = [](const std::string& text) { return text.empty() ? json::value(nullptr) : json::value(text); };
-  return {{"file", diagnostic.file},
-          {"line", diagnostic.line == 0 ? json::value(nullptr) : json::value(diagnostic.line)},
-          {"column", diagnostic.column == 0 ? json::value(nullptr) : json::value(diagnostic.column)},
-          {"severity", workspace::to_text(diagnostic.severity)},
-          {"key", or_null(diagnostic.key)},
-          {"message", diagnostic.message},
-          {"suggestion", or_null(diagnostic.suggestion)},
-          {"source", or_null(diagnostic.source_line)}};
-}
-
 struct Counts {
-  std::size_t errors = 0;
-  std::size_t warnings = 0;
-  std::size_t schedules = 0;
+  std::int64_t errors = 0;
+  std::int64_t warnings = 0;
+  std::int64_t schedules = 0;
 };
 
 Counts count(const workspace::Workspace& loaded) {
@@ -59,7 +44,7 @@ Counts count(const workspace::Workspace& loaded) {
   for (const Diagnostic& diagnostic : loaded.diagnostics) {
     ++(diagnostic.severity == Severity::error ? counts.errors : counts.warnings);
   }
-  for (const auto& [name, pipeline] : loaded.pipelines) counts.schedules += pipeline.pipeline->schedules.size();
+  for (const auto& [name, pipeline] : loaded.pipelines) counts.schedules += std::ssize(pipeline.pipeline->schedules);
   return counts;
 }
 
@@ -74,24 +59,24 @@ int init(Session& session) {
     session.out().line("made " + safe((std::filesystem::path(asked) / file).lexically_normal().string()));
   }
   const std::string there = asked == "." ? "" : fmt::format("cd {} && ", safe(asked));
-  session.note(
-      fmt::format("next: `{}eider serve` runs its schedules, `eider run hello` runs its pipeline once", there));
+  session.out().line(
+      fmt::format("next: `{}eider run hello` runs its pipeline once, `eider serve` its schedules", there));
   return exit_done;
 }
 
 int validate(Session& session) {
-  auto loaded = workspace::load_workspace(session.workspace);
+  workspace::LoadOptions load;
+  load.now = session.now();
+  auto loaded = workspace::load_workspace(session.workspace, load);
   if (!loaded) return session.fail(loaded.error());
   const Counts counts = count(*loaded);
   const bool good = loaded->usable && counts.errors == 0;
   if (session.options.json) {
-    json::array diagnostics;
-    for (const Diagnostic& diagnostic : loaded->diagnostics) diagnostics.push_back(shape_of(diagnostic));
     session.print_json(json::serialize(json::object{{"ok", good},
                                                     {"pipelines", loaded->pipelines.size()},
                                                     {"schedules", counts.schedules},
                                                     {"broken_files", loaded->broken.size()},
-                                                    {"diagnostics", std::move(diagnostics)}}));
+                                                    {"diagnostics", api::shapes::diagnostics(loaded->diagnostics)}}));
     return good ? exit_done : exit_wrong;
   }
   for (const Diagnostic& diagnostic : loaded->diagnostics) session.out().line(painted(diagnostic, session.out()));
@@ -99,9 +84,9 @@ int validate(Session& session) {
   if (!loaded->usable) {
     sum = "eider.yaml is wrong: nothing of this workspace can be used";
   } else {
-    sum = fmt::format("{} and {} are good", counted(loaded->pipelines.size(), "pipeline"),
+    sum = fmt::format("{} and {} are good", counted(std::ssize(loaded->pipelines), "pipeline"),
                       counted(counts.schedules, "schedule"));
-    if (!loaded->broken.empty()) sum += fmt::format("; {} not loaded", counted(loaded->broken.size(), "file"));
+    if (!loaded->broken.empty()) sum += fmt::format("; {} not loaded", counted(std::ssize(loaded->broken), "file"));
   }
   if (counts.errors > 0) sum += fmt::format("; {}", counted(counts.errors, "error"));
   if (counts.warnings > 0) sum += fmt::format("; {}", counted(counts.warnings, "warning"));

@@ -36,8 +36,11 @@ class Follower {
   LogLines lines_;
   std::int64_t attempt_ = 1;  // whose log is being shown
   std::int64_t offset_ = 0;   // of what was shown of it
-  std::string said_;          // the newest change that was told
+  std::string said_;          // the newest change that was told, as change_key
   bool progress_ = false;     // a progress line is on the screen
 };
+
+/// How a run ended, on standard error: its state, how long it took, what was wrong.
+void say_end(Session& session, const boost::json::value& run);
 
 }  // namespace eider::cli

@@ -36,15 +36,16 @@ void LogLines::line(std::string_view line) {
   boost::system::error_code failed;
   const boost::json::value value = boost::json::parse({line.data(), line.size()}, failed);
   if (failed || !value.is_object()) return out_.line(safe(line));
-  const std::string step = safe(text_of(value, "step"));
   const std::string stream = text_of(value, "stream");
+  std::string step = safe(text_of(value, "step"));
+  if (step.empty() && stream == "eider") step = stream;  // about the run itself
   const std::string at = text_of(value, "at");
   step_width_ = std::max(step_width_, columns_of(step));
   const Colour colour = stream == "stderr" ? Colour::yellow : stream == "eider" ? Colour::grey : Colour::none;
   // Tabs align what programs print; everything else that steers a terminal is shown instead.
   const std::string text = safe_lines(text_of(value, "text"));
   const std::string padding(step_width_ - columns_of(step), ' ');
-  const std::string clock = at.size() >= 19 ? safe(at.substr(11, 8)) + " " : std::string();
+  const std::string clock = at.size() >= 19 ? safe(at.substr(11, 8)) + "Z " : std::string();
   out_.line(out_.paint(Colour::grey, clock + step + padding + " |") + (text.empty() ? "" : " ") +
             out_.paint(colour, text));
 }

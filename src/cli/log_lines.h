@@ -11,7 +11,7 @@ namespace eider::cli {
 class LogLines {
  public:
   enum class Form {
-    people,  ///< `01:00:05 build  text`, always without control characters
+    people,  ///< `01:00:05Z build | text`, in UTC, always without control characters
     json,    ///< the lines as they are
     raw,     ///< bytes that are no lines of JSON; made safe where `out` is a terminal
   };
@@ -29,7 +29,7 @@ class LogLines {
   Stream& out_;
   Form form_;
   std::string partial_;
-  std::size_t step_width_ = 0;
+  std::size_t step_width_ = 5;  ///< of the longest name so far; `eider` may come at any time
   bool any_ = false;
 };
 

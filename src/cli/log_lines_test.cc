@@ -21,21 +21,31 @@ TEST(LogLines, ShowsTimeStepAndText) {
   Capture to(false);
   LogLines lines(to.stream, LogLines::Form::people);
   lines.take(kLines);
-  EXPECT_EQ(to.text, "01:00:05 build | one\tA\n01:00:06 b     | \\x1b[2Jgone\\x0d\n");
+  EXPECT_EQ(to.text, "01:00:05Z build | one\tA\n01:00:06Z b     | \\x1b[2Jgone\\x0d\n");
+}
+
+TEST(LogLines, WhatConcernsTheRunItselfIsEidersAndMovesNothing) {
+  Capture to(false);
+  LogLines lines(to.stream, LogLines::Form::people);
+  lines.take(R"({"at":"2026-03-29T01:00:05Z","step":"a","stream":"stdout","text":"x"})"
+             "\n"
+             R"({"at":"2026-03-29T01:00:06Z","step":"","stream":"eider","text":"timed out after 2h"})"
+             "\n");
+  EXPECT_EQ(to.text, "01:00:05Z a     | x\n01:00:06Z eider | timed out after 2h\n");
 }
 
 TEST(LogLines, BytesMayBeCutAnywhere) {
   Capture to(false);
   LogLines lines(to.stream, LogLines::Form::people);
   for (const char c : std::string(kLines)) lines.take({&c, 1});
-  EXPECT_EQ(to.text, "01:00:05 build | one\tA\n01:00:06 b     | \\x1b[2Jgone\\x0d\n");
+  EXPECT_EQ(to.text, "01:00:05Z build | one\tA\n01:00:06Z b     | \\x1b[2Jgone\\x0d\n");
 }
 
 TEST(LogLines, WhatIsNoLineOfJsonIsShownAsItIs) {
   Capture to(false);
   LogLines lines(to.stream, LogLines::Form::people);
   lines.take("not json \x1b[1m\n[1]\n{\"text\":7}\n");
-  EXPECT_EQ(to.text, "not json \\x1b[1m\n[1]\n | 7\n");
+  EXPECT_EQ(to.text, "not json \\x1b[1m\n[1]\n      | 7\n");
 }
 
 TEST(LogLines, JsonPassesThrough) {

@@ -1,4 +1,5 @@
 #include "cli/fields.h"
+#include "cli/follower.h"
 #include "cli/log_lines.h"
 #include "cli/session.h"
 #include "cli/views.h"
@@ -6,13 +7,19 @@
 namespace eider::cli {
 namespace {
 
-/// Without a server nobody records the end of a run: it cannot be waited for.
-Result<void> check_over(Backend& backend, const std::string& path) {
+/// The last line of a log that was followed: how the run ended. Without a server nobody records the end of a run, so
+/// it cannot be waited for.
+Result<void> say_how_it_ended(Session& session, Backend& backend, const std::string& path) {
   auto body = backend.fetch(get(path));
   if (!body) return body.error();
   auto run = parse_answer(*body);
   if (!run) return run.error();
-  if (is_over(text_of(*run, "state"))) return {};
+  if (is_over(text_of(*run, "state"))) {
+    // Whoever reads JSON or the steps' own bytes is no person.
+    if (!session.options.json && !session.options.raw) say_end(session, *run);
+    return {};
+  }
+  if (!backend.offline()) return {};  // one attempt was asked for, and that is over
   return Error{ErrorCode::no_server,
                "no server is running: this is the log so far; the next server records how the run ends"};
 }
@@ -38,10 +45,9 @@ int logs(Session& session) {
                              [&](std::string_view bytes) { return lines.take(bytes); });
   lines.finish();
   if (!read) return session.fail(read.error());
-  if (options.follow && !follow) {
-    if (auto over = check_over(backend, path); !over) return session.fail(over.error());
-  }
   if (!lines.any()) session.note("nothing is written there");
+  if (!options.follow) return exit_done;
+  if (auto ended = say_how_it_ended(session, backend, path); !ended) return session.fail(ended.error());
   return exit_done;
 }
 

@@ -16,6 +16,7 @@ enum class Verb {
   serve,
   stop,
   status,
+  pipelines_list,
   schedule_list,
   schedule_describe,
   schedule_preview,
@@ -47,7 +48,7 @@ struct Options {
   std::vector<std::string> pairs;                        // run -p k=v
   bool queue = false, detach = false;                    // run
   bool leave_running = false, now = false;               // stop
-  std::string note;                                      // schedule pause
+  std::optional<std::string> note;                       // schedule pause
   std::string cron, timezone, from, to, count;           // schedule preview
   bool follow = false, raw = false;                      // logs
   std::string attempt, step;                             // logs

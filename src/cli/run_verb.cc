@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "api/json_keys.h"
+#include "api/parameters.h"
 #include "cli/fields.h"
 #include "cli/follower.h"
 #include "cli/session.h"
@@ -19,7 +20,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int kExitInterrupted = 130;
 constexpr int kFirstPause_ms = 20;
 constexpr int kLongestPause_ms = 200;
 constexpr int kMostFailures = 25;  // looks at a server that does not answer: five seconds
@@ -79,7 +79,7 @@ int exit_code_of_run(const json::value& run) { return text_of(run, "state") == "
 
 int say_goes_on(Session& session, const std::string& id) {
   session.error().line(fmt::format("the run goes on; `eider logs -f {0}` follows it, `eider cancel {0}` ends it", id));
-  return kExitInterrupted;
+  return exit_interrupted;
 }
 
 int follow(Session& session, Backend& backend, const std::string& id) {
@@ -131,12 +131,9 @@ Result<void> check_pipeline(Session& session) {
     said += (said.empty() ? "" : "\n") + workspace::format_with_source(diagnostic);
   }
   if (!said.empty()) return Error{ErrorCode::invalid, said};
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const auto& [known, pipeline] : loaded->pipelines) names.push_back(known);
-  const std::string_view meant = workspace::closest(name, names);
-  return Error{ErrorCode::not_found,
-               fmt::format("there is no pipeline `{}` in this workspace{}", workspace::shown(name),
-                           meant.empty() ? std::string() : fmt::format("; did you mean `{}`?", meant))};
+  return Error{ErrorCode::not_found, api::unknown_pipeline({}, name, names).detail};
 }
 
 int run_alone(Session& session, const json::object& params) {

@@ -14,11 +14,11 @@ namespace {
 namespace json = boost::json;
 
 std::string why(const json::value& run, Instant now) {
-  if (const std::string error = text_of(run, "error"); !error.empty()) return first_line(error);
   if (text_of(run, "state") == "queued") {
-    if (const std::string waiting = waiting_text(run); !waiting.empty()) return "waits for " + waiting;
+    if (const std::string waiting = waiting_in_full(run, now); !waiting.empty()) return "waits for " + waiting;
     if (const auto at = time_of(run, "not_before"); at && *at > now) return "tried again " + relative(*at, now);
   }
+  if (const std::string error = text_of(run, "error"); !error.empty()) return first_line(error);
   if (text_of(run, "state") == "cancelled") return text_of(run, "reason_text");
   if (field(run, "cancel_asked_at").is_string()) return "is being cancelled";
   return {};
@@ -44,11 +44,12 @@ int show_list(Session& session, const json::value& body) {
                why(run, session.now())});
   }
   if (table.empty()) {
-    session.note("no runs");
+    const bool all = session.options.pipeline.empty() && session.options.state.empty();
+    session.note(all ? "no runs" : "no runs match");
     return exit_done;
   }
   table.print(session.out());
-  if (const std::string more = next_page(body); !more.empty()) session.note(more);
+  say_next_page(session, body);
   return exit_done;
 }
 
@@ -65,10 +66,12 @@ Facts facts_of(const json::value& run, Instant now) {
   if (const auto done = ratio_of(run, "progress")) state_text += fmt::format(", {:.0f} %", *done * 100);
   if (flag_of(run, "adopted")) state_text += ", taken over from an earlier server";
   facts.add("state", state_text, colour_of(state));
-  facts.add("cause", cause_of(run));
+  facts.add("cause", cause_in_full(run));
   facts.add("reason", text_of(run, "reason_text"));
-  facts.add("waits for", waiting_text(run));
-  add_time(facts, run, "due", "scheduled_for", now);
+  facts.add("waits for", waiting_in_full(run, now));
+  // The rule's own instant, which may be finer than a second.
+  if (const auto due = time_of(run, "scheduled_for"))
+    facts.add("due", fmt::format("{} ({})", to_millis(format_rfc3339(*due)), relative(*due, now)));
   facts.add("partition", text_of(run, "partition"));
   if (field(run, "params").is_object()) facts.add("params", json::serialize(field(run, "params")));
   if (number_of(run, "priority").value_or(0) != 0) facts.add("priority", text_of(run, "priority"));
@@ -78,19 +81,17 @@ Facts facts_of(const json::value& run, Instant now) {
   add_time(facts, run, "cancel asked", "cancel_asked_at", now);
   add_time(facts, run, "finished", "finished_at", now);
   facts.add("took", run_took(run, now));
-  facts.add("definition", text_of(run, "definition"));
   facts.add("error", text_of(run, "error"), Colour::red);
   return facts;
 }
 
 /// How an attempt or a step ended, beyond its outcome.
 std::string ending(const json::value& part) {
-  std::string out;
-  const auto add = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
-  if (const auto code = number_of(part, "exit_code"); code && *code != 0) add(fmt::format("exit code {}", *code));
-  if (const auto signal = number_of(part, "signal")) add(fmt::format("signal {}", *signal));
-  if (const std::string error = first_line(text_of(part, "error")); !error.empty()) add(error);
-  return out;
+  // An error says the exit code or the signal itself, unless it was Eider that ended the step.
+  if (const std::string error = first_line(text_of(part, "error")); !error.empty()) return error;
+  if (const auto code = number_of(part, "exit_code"); code && *code != 0) return fmt::format("exit code {}", *code);
+  if (const auto signal = number_of(part, "signal")) return fmt::format("signal {}", *signal);
+  return {};
 }
 
 std::string span(const json::value& part, Instant now) {
@@ -104,10 +105,25 @@ std::string memory(const json::value& part) {
   return peak ? bytes(*peak) : std::string();
 }
 
+/// `rows=1000 note=ok`: what a step wrote to $EIDER_OUTPUT.
+std::string facts_text(const json::value& facts) {
+  const json::object* fields = facts.if_object();
+  if (!fields) return facts.is_string() ? std::string(facts.get_string()) : json::serialize(facts);
+  std::string out;
+  for (const auto& [name, value] : *fields) {
+    const bool word = value.is_string() && value.get_string().find_first_of(" \t\n=\"") == std::string::npos &&
+                      !value.get_string().empty();
+    out += (out.empty() ? "" : " ") + std::string(name) + "=" +
+           (word ? std::string(value.get_string()) : json::serialize(value));
+  }
+  return out;
+}
+
 int show_run(Session& session, const json::value& run) {
   const Instant now = session.now();
   facts_of(run, now).print(session.out());
   Table steps({"STEP", "STATE", "TOOK", "ROWS", "MEMORY", "HOW"});
+  Table facts({"STEP", "FACTS"});
   for (const json::value& step : list_of(run, "steps")) {
     std::string state = text_of(step, "outcome");
     if (state.empty()) {
@@ -115,8 +131,16 @@ int show_run(Session& session, const json::value& run) {
       state = done ? fmt::format("running {:.0f} %", *done * 100) : "running";
     }
     const Colour colour = colour_of(state.substr(0, state.find(' ')));
-    steps.row(
-        {text_of(step, "step"), {state, colour}, span(step, now), text_of(step, "rows"), memory(step), ending(step)});
+    // Rows are those that a step says it made: a query that only reads makes none.
+    const auto rows = number_of(step, "rows").value_or(0);
+    steps.row({text_of(step, "step"),
+               {state, colour},
+               span(step, now),
+               rows > 0 ? std::to_string(rows) : "",
+               memory(step),
+               ending(step)});
+    if (const json::value& told = field(step, "facts"); !told.is_null())
+      facts.row({text_of(step, "step"), facts_text(told)});
   }
   Table attempts({"ATTEMPT", "OUTCOME", "STARTED", "TOOK", "WORKER", "MEMORY", "HOW"});
   for (const json::value& attempt : list_of(run, "attempts")) {
@@ -124,14 +148,15 @@ int show_run(Session& session, const json::value& run) {
     const auto started = time_of(attempt, "started_at");
     attempts.row({text_of(attempt, "number"),
                   {outcome, colour_of(outcome)},
-                  started ? format_rfc3339(*started) : "",
+                  started ? to_seconds(*started) : "",
                   span(attempt, now),
                   text_of(attempt, "worker_pid"),
                   memory(attempt),
                   ending(attempt)});
   }
-  for (const Table* table : {&steps, &attempts}) {
+  for (Table* table : {&steps, &facts, &attempts}) {
     if (table->empty()) continue;
+    table->drop_empty_columns();
     session.out().line("");
     table->print(session.out());
   }
@@ -152,17 +177,16 @@ int show_cancelled(Session& session, const json::value& body) {
 
 int runs_list(Session& session) {
   const Options& options = session.options;
-  return ask_and_show(session,
-                      get("/api/v1/runs", {{"pipeline", options.pipeline},
-                                           {"state", options.state},
-                                           {"limit", options.limit},
-                                           {"cursor", options.cursor}}),
-                      Backend::Mode::server_or_files, show_list);
+  return ask_history(session,
+                     get("/api/v1/runs", {{"pipeline", options.pipeline},
+                                          {"state", options.state},
+                                          {"limit", options.limit},
+                                          {"cursor", options.cursor}}),
+                     show_list);
 }
 
 int runs_show(Session& session) {
-  return ask_and_show(session, get("/api/v1/runs/" + api::encode_segment(session.options.target)),
-                      Backend::Mode::server_or_files, show_run);
+  return ask_history(session, get("/api/v1/runs/" + api::encode_segment(session.options.target)), show_run);
 }
 
 int cancel(Session& session) {

@@ -42,8 +42,10 @@ int show_schedules(Session& session, const json::value& body) {
     const auto next = time_of(each, "next");
     const auto last = time_of(each, "last");
     const std::string decision = text_of(each, "last_decision");
-    const Cell when = flag_of(each, "paused") ? Cell("paused", Colour::yellow)
-                                              : Cell(next ? relative(*next, session.now()) : "never");
+    const auto since = time_of(each, "paused_at");
+    const Cell when = flag_of(each, "paused")
+                          ? Cell(since ? "paused " + relative(*since, session.now()) : "paused", Colour::yellow)
+                          : Cell(next ? relative(*next, session.now()) : "never");
     table.row({text_of(each, "key"),
                text_of(each, "rule"),
                text_of(each, "timezone"),
@@ -57,28 +59,29 @@ int show_schedules(Session& session, const json::value& body) {
     return exit_done;
   }
   table.print(session.out());
-  if (const std::string more = next_page(body); !more.empty()) session.note(more);
+  say_next_page(session, body);
   return exit_done;
 }
 
-/// A list of instants: what preview and describe print.
-Table instants(const json::array& items) {
+/// What comes: the instants that are known, and the rule after them where it has no instants of its own.
+bool show_coming(Session& session, const json::array& items, const std::string& then) {
   Table table({"DUE (UTC)", "LOCAL", "ZONE", ""});
   for (const json::value& each : items) {
-    table.row({text_of(each, "scheduled_for"),
-               text_of(each, "local"),
+    table.row({to_millis(text_of(each, "scheduled_for")),
+               to_millis(text_of(each, "local")),
                text_of(each, "timezone"),
                {flag_of(each, "shifted") ? "moved by a clock change" : "", Colour::yellow}});
   }
-  return table;
+  if (!table.empty()) table.print(session.out());
+  if (!then.empty()) session.out().line(safe(table.empty() ? then : "then " + then));
+  return !table.empty() || !then.empty();
 }
 
 int show_preview(Session& session, const json::value& body) {
-  const Table table = instants(list_of(body, "items"));
-  if (table.empty()) {
-    session.note("it does not fire in that time");
-  } else {
-    table.print(session.out());
+  if (!show_coming(session, list_of(body, "items"), text_of(body, "then")))
+    session.say("it does not fire in that time");
+  if (flag_of(body, "paused")) {
+    session.error().line("the schedule is paused: none of these is due before `eider schedule resume`");
   }
   return exit_done;
 }
@@ -91,7 +94,12 @@ int show_schedule(Session& session, const json::value& body) {
   facts.add("rule", text_of(body, "rule"));
   facts.add("in words", text_of(body, "description"));
   facts.add("timezone", text_of(body, "timezone"));
-  facts.add("state", paused ? "paused" : "active", paused ? Colour::yellow : Colour::green);
+  const auto since = time_of(body, "paused_at");
+  facts.add("state",
+            !paused ? "active"
+            : since ? "paused since " + with_relative(*since, now)
+                    : "paused",
+            paused ? Colour::yellow : Colour::green);
   facts.add("note", text_of(body, "note"));
   facts.add("overlap", text_of(body, "overlap"));
   facts.add("misfire", fmt::format("{}, later than {} is late", text_of(body, "misfire"), text_of(body, "grace")));
@@ -107,33 +115,56 @@ int show_schedule(Session& session, const json::value& body) {
                                   run.empty() ? "" : " " + run));
   }
   facts.print(session.out());
-  if (const Table table = instants(list_of(body, "upcoming")); !table.empty() && !paused) {
+  const json::array& coming = list_of(body, "upcoming");
+  const std::string then = text_of(body, "then");
+  if (!paused && (!coming.empty() || !then.empty())) {
     session.out().line("");
-    table.print(session.out());
+    show_coming(session, coming, then);
   }
   return exit_done;
 }
 
+/// `2026-03-29T03:00:00+02:00`, or for several `… to 03:00:20+02:00 (5 instants)`.
+std::string due_text(const json::value& occurrence) {
+  std::string due = to_millis(text_of(occurrence, "local"));
+  const auto count = number_of(occurrence, "count").value_or(1);
+  const auto until = time_of(occurrence, "scheduled_until");
+  if (count <= 1 || !until) return due;
+  constexpr std::size_t date_length = 11;  // with its T
+  const std::string offset = text_of(occurrence, "offset");
+  // An instant in the offset of the first: the texts can be compared.
+  const auto shift = parse_rfc3339("1970-01-01T00:00:00" + offset);
+  std::string last = to_millis(format_rfc3339(
+      *until, shift ? std::chrono::floor<std::chrono::seconds>(Instant{} - *shift) : std::chrono::seconds(0)));
+  if (last.substr(0, date_length) == due.substr(0, date_length)) last.erase(0, date_length);
+  return fmt::format("{} to {} ({} instants)", due, last, count);
+}
+
 int show_occurrences(Session& session, const json::value& body) {
+  const json::array& items = list_of(body, "items");
+  std::vector<std::string> runs;
+  for (const json::value& each : items) {
+    if (const std::string run = text_of(each, "run_id"); !run.empty()) runs.push_back(run);
+  }
+  if (session.out().terminal()) runs = short_ids(runs);
+  auto run = runs.begin();
   Table table({"SCHEDULE", "DUE", "DECISION", "RUN", "WHY"});
-  for (const json::value& each : list_of(body, "items")) {
+  table.keep("RUN");
+  for (const json::value& each : items) {
     const std::string decision = text_of(each, "decision");
-    const auto count = number_of(each, "count").value_or(1);
-    std::string due = text_of(each, "local");
-    if (count > 1) due += fmt::format(" (+{})", count - 1);
-    const std::string run = text_of(each, "run_id");
     table.row({text_of(each, "schedule"),
-               due,
+               due_text(each),
                {decision, colour_of(decision)},
-               session.out().terminal() ? run.substr(0, 13) : run,
+               text_of(each, "run_id").empty() ? std::string() : *run++,
                text_of(each, "reason_text")});
   }
   if (table.empty()) {
-    session.note("nothing has been decided yet");
+    const bool all = session.options.target.empty() && session.options.decision.empty();
+    session.note(all ? "nothing has been decided yet" : "no decisions match");
     return exit_done;
   }
   table.print(session.out());
-  if (const std::string more = next_page(body); !more.empty()) session.note(more);
+  say_next_page(session, body);
   return exit_done;
 }
 
@@ -157,7 +188,8 @@ Result<json::array> preview_cron(const Options& options, Instant now) {
     const char* const end = options.count.data() + options.count.size();
     const auto [stopped, failed] = std::from_chars(options.count.data(), end, count);
     if (failed != std::errc() || stopped != end || count < 1 || count > kMostPreviewed) {
-      return Error{ErrorCode::invalid, fmt::format("--count: expected a whole number from 1 to {}", kMostPreviewed)};
+      return Error{ErrorCode::invalid, fmt::format("--count: `{}` is wrong: expected a whole number from 1 to {}",
+                                                   workspace::shown(options.count), kMostPreviewed)};
     }
   }
   model::Timing timing;
@@ -174,7 +206,7 @@ int set_paused(Session& session, const char* how, const json::value& body) {
                         const bool paused = flag_of(schedule, "paused");
                         const auto next = time_of(schedule, "next");
                         std::string said = safe(text_of(schedule, "key")) + (paused ? " is paused" : " is active");
-                        if (!paused && next) said += ", next " + relative(*next, in.now());
+                        if (!paused && next) said += "; next due " + with_relative(*next, in.now());
                         in.out().line(said);
                         return exit_done;
                       });
@@ -216,7 +248,7 @@ int schedule_preview(Session& session) {
 
 int schedule_pause(Session& session) {
   json::object body;
-  if (!session.options.note.empty()) body["note"] = session.options.note;
+  if (session.options.note) body["note"] = *session.options.note;
   return set_paused(session, "/pause", body);
 }
 
@@ -224,12 +256,12 @@ int schedule_resume(Session& session) { return set_paused(session, "/resume", js
 
 int occurrences(Session& session) {
   const Options& options = session.options;
-  return ask_and_show(session,
-                      get("/api/v1/occurrences", {{"schedule", options.target},
-                                                  {"decision", options.decision},
-                                                  {"limit", options.limit},
-                                                  {"cursor", options.cursor}}),
-                      Backend::Mode::server_or_files, show_occurrences);
+  return ask_history(session,
+                     get("/api/v1/occurrences", {{"schedule", options.target},
+                                                 {"decision", options.decision},
+                                                 {"limit", options.limit},
+                                                 {"cursor", options.cursor}}),
+                     show_occurrences);
 }
 
 }  // namespace eider::cli

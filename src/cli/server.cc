@@ -8,10 +8,12 @@
 #include <boost/json.hpp>
 
 #include "base/fd.h"
+#include "base/ids.h"
 #include "cli/fields.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "cli/views.h"
 
 namespace eider::cli {
 namespace {
@@ -28,24 +30,31 @@ int show_status(Session& session, const json::value& body) {
   const std::string health = text_of(body, "health");
   const std::string detail = text_of(body, "health_detail");
   Facts facts;
-  facts.add("health", detail.empty() ? health : fmt::format("{}: {}", health, detail), health_colour(health));
+  const auto broken = number_of(body, "broken_files").value_or(0);
+  std::string well = detail.empty() ? health : fmt::format("{}: {}", health, detail);
+  if (broken > 0) well += fmt::format(", {} wrong", broken == 1 ? "1 file is" : fmt::format("{} files are", broken));
+  facts.add("health", well, broken > 0 && health == "ok" ? Colour::yellow : health_colour(health));
   if (const auto pid = number_of(body, "pid")) {
     const auto started = time_of(body, "started_at");
     facts.add("server", fmt::format("process {}, version {}{}", *pid, text_of(body, "version"),
                                     started ? ", up " + took(now - *started) : std::string()));
   }
   facts.add("workspace", text_of(body, "workspace"));
-  const auto broken = number_of(body, "broken_files").value_or(0);
-  facts.add("pipelines",
-            fmt::format("{}, with {} schedules{}", text_of(body, "pipelines"), text_of(body, "schedules"),
-                        broken > 0 ? fmt::format("; {} broken files", broken) : std::string()),
-            broken > 0 ? Colour::yellow : Colour::none);
-  facts.add("runs", fmt::format("{} running of at most {}, {} queued", text_of(body, "running"),
-                                text_of(body, "max_workers"), text_of(body, "queued")));
-  if (const auto next = time_of(body, "next_due")) facts.add("next due", with_relative(*next, now));
+  facts.add("pipelines", fmt::format("{}, with {}", text_of(body, "pipelines"),
+                                     counted(number_of(body, "schedules").value_or(0), "schedule")));
+  // Without a server nobody has recorded yet how those ended that ran with it.
+  const bool stopped = health == "stopped";
+  const bool left_over =
+      stopped && number_of(body, "running").value_or(0) > 0 && !field(body, "foreground_run").is_object();
+  facts.add("runs", fmt::format("{} running{}, {} queued", text_of(body, "running"),
+                                left_over ? " when the server ended" : " of at most " + text_of(body, "max_workers"),
+                                text_of(body, "queued")));
+  if (const auto next = time_of(body, "next_due")) {
+    facts.add("next due", with_relative(*next, now) + (stopped ? ", if a server runs then" : ""));
+  }
   facts.print(session.out());
   for (const json::value& diagnostic : list_of(body, "diagnostics")) {
-    if (diagnostic.is_string()) session.out().line(session.out().paint(Colour::yellow, safe(diagnostic.get_string())));
+    session.out().line(session.out().paint(Colour::yellow, safe(text_of(diagnostic, "text"))));
   }
   return exit_done;
 }
@@ -53,10 +62,8 @@ int show_status(Session& session, const json::value& body) {
 int show_pools(Session& session, const json::value& body) {
   Table table({"POOL", "USED", "WAITING", "HOLDERS"});
   for (const json::value& pool : list_of(body, "items")) {
-    std::string holders;
-    for (const json::value& holder : list_of(pool, "holders")) {
-      if (holder.is_string()) holders += (holders.empty() ? "" : " ") + std::string(holder.get_string());
-    }
+    const std::string holders =
+        runs_named(list_of(pool, "held_by"), session.out().terminal() ? short_id_length : std::string::npos);
     const auto used = number_of(pool, "used").value_or(0);
     const auto slots = number_of(pool, "slots").value_or(0);
     const Colour colour = used == 0 ? Colour::none : used < slots ? Colour::green : Colour::yellow;
@@ -107,10 +114,8 @@ int reload(Session& session) {
   if (session.options.json) session.print_json(*body);
   bool wrong = false;
   for (const json::value& diagnostic : list_of(*value, "diagnostics")) {
-    if (!diagnostic.is_string()) continue;
-    const std::string text(diagnostic.get_string());
-    wrong = wrong || text.find(": error: ") != std::string::npos;
-    if (!session.options.json) session.out().line(safe_lines(text));
+    wrong = wrong || text_of(diagnostic, "severity") == "error";
+    if (!session.options.json) session.out().line(safe(text_of(diagnostic, "text")));
   }
   if (!session.options.json) {
     session.out().line(wrong ? "reloaded; a file that is wrong keeps its last good version"
@@ -131,8 +136,8 @@ int stop(Session& session) {
   if (!stopping) return session.fail(stopping.error());
   if (auto body = parse_answer(*before); body && !session.options.leave_running && !session.options.now) {
     if (const auto running = number_of(*body, "running").value_or(0); running > 0) {
-      session.note(fmt::format("waiting for {} running run{} (Ctrl-C: the server stops all the same)", running,
-                               running == 1 ? "" : "s"));
+      session.note(
+          fmt::format("waiting for {} (Ctrl-C: the server stops all the same)", counted(running, "running run")));
     }
   }
   wait_for_end(backend, process);
@@ -145,6 +150,7 @@ int serve(Session& session) {
   request.workspace = session.workspace;
   request.json = session.options.json;
   request.colour = session.out().colour();
+  request.terminal = session.out().terminal();
   if (!session.options.test_clock.empty()) {
     auto at = parse_rfc3339(session.options.test_clock);
     if (!at) return session.fail({at.error().code, "--test-clock: " + at.error().message});

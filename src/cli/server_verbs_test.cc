@@ -9,14 +9,6 @@
 namespace eider::cli {
 namespace {
 
-constexpr const char* kId = "01890a5d-ac96-774b-bcce-b302099a8057";
-
-std::string a_run(const std::string& state, const std::string& more = "") {
-  return R"({"id":")" + std::string(kId) +
-         R"(","pipeline":"daily","trigger":{"kind":"schedule","id":"daily/nightly"},"state":")" + state +
-         R"(","attempt":1,"created_at":"2026-03-29T00:58:00Z","started_at":"2026-03-29T00:59:57Z")" + more + "}";
-}
-
 TEST(WithServer, JsonIsTheBodyAsItIs) {
   const TempWorkspace workspace;
   const std::string body = "{ \"items\" :[],\n \"next\":null , \"more\":1e2}\n";
@@ -26,6 +18,7 @@ TEST(WithServer, JsonIsTheBodyAsItIs) {
        std::vector<std::vector<std::string>>{{"runs", "list"},
                                              {"runs", "show", kId},
                                              {"status"},
+                                             {"pipelines", "list"},
                                              {"schedule", "list"},
                                              {"schedule", "describe", "daily/nightly"},
                                              {"schedule", "preview", "daily/nightly"},
@@ -48,8 +41,12 @@ TEST(WithServer, RequestsAreWhatWasAskedFor) {
   program.run({"occurrences", "daily/nightly", "--decision", "missed"});
   program.run({"schedule", "preview", "daily/nightly", "--from", "2026-03-28T12:00:00+01:00", "--count", "3"});
   program.run({"runs", "show", "a/../b"});
+  program.run({"schedule", "pause", "daily/nightly"});
+  program.run({"schedule", "pause", "daily/nightly", "--note", ""});
   const auto asked = server.asked();
-  ASSERT_EQ(asked.size(), 6u);
+  ASSERT_EQ(asked.size(), 8u);
+  EXPECT_EQ(boost::json::parse(asked[6].body), boost::json::parse("{}")) << "an earlier note stays";
+  EXPECT_EQ(boost::json::parse(asked[7].body), boost::json::parse(R"({"note":""})"));
   const std::map<std::string, std::string> query{
       {"pipeline", "daily"}, {"state", "failed"}, {"limit", "5"}, {"cursor", "a b&c"}};
   EXPECT_EQ(asked[0].query, query);
@@ -110,6 +107,7 @@ TEST(WithServer, ForeignAnswersAreNotTrusted) {
                                                                                        {"schedule", "list"},
                                                                                        {"occurrences"},
                                                                                        {"pools"},
+                                                                                       {"pipelines", "list"},
                                                                                        {"reload"}}) {
       const Outcome outcome = program.run(words);
       EXPECT_TRUE(outcome.code == 0 || outcome.code == 1) << each;
@@ -124,7 +122,7 @@ TEST(WithServer, HostileTextIsNeverPrintedRaw) {
   const std::string evil = "\\u001b]0;owned\\u0007\\u009b31m\u202e\\r\\nX";
   const std::string text =
       R"({"items":[)" + a_run("failed", R"(,"error":")" + evil + R"(","reason_text":")" + evil + "\"") +
-      R"(],"next":")" + evil + R"(","health":")" + evil + R"(","diagnostics":[")" + evil + R"("]})";
+      R"(],"next":")" + evil + R"(","health":")" + evil + R"(","diagnostics":[{"text":")" + evil + R"("}]})";
   ScriptedServer server(workspace, [&](const api::Request&) { return answer_of(200, text); });
   Program program(workspace.path());
   program.terminal = true;
@@ -176,7 +174,8 @@ TEST(WithServer, ATableFitsTheTerminal) {
   program.columns = 100;
   const std::string out = program.run({"runs", "list"}).out;
   const std::string row = out.substr(out.find('\n') + 1);
-  EXPECT_EQ(row, "01890a5d-ac96  daily     failed  nightly  2 min ago  3.0 s  " + std::string(39, 'e') + "…\n");
+  EXPECT_EQ(
+      row, "01890a5d-ac96-774b  daily     failed  schedule nightly  2 min ago  3.0 s  " + std::string(25, 'e') + "…\n");
 }
 
 TEST(WithServer, AReaderThatGoesAwayIsNoError) {
@@ -218,7 +217,7 @@ TEST(WithServer, RunIsFollowedToItsEnd) {
       Program(workspace.path())
           .run({"run", "daily", "-p", "a=1", "--queue", "--idempotency-key", "k1", "--partition", "p"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_EQ(outcome.out, "00:59:58 say | hello\n") << "each line once";
+  EXPECT_EQ(outcome.out, "00:59:58Z say   | hello\n") << "each line once";
   EXPECT_NE(outcome.error.find("daily succeeded in 3.0 s (run " + std::string(kId) + ")"), std::string::npos)
       << outcome.error;
   const api::Request post = server.asked().front();
@@ -288,13 +287,61 @@ TEST(WithServer, LogsPassTheirQuestionOn) {
     return answer_of(200, request.query.contains("raw") ? std::string("hel\x1blo") : line);
   });
   Program program(workspace.path());
-  EXPECT_EQ(program.run({"logs", kId, "-f", "--attempt", "2", "--step", "say"}).out, "00:59:58 say | hello\n");
+  EXPECT_EQ(program.run({"logs", kId, "-f", "--attempt", "2", "--step", "say"}).out, "00:59:58Z say   | hello\n");
   const std::map<std::string, std::string> query{{"follow", "true"}, {"attempt", "2"}, {"step", "say"}};
-  EXPECT_EQ(server.asked().back().query, query);
+  const auto asked = server.asked();
+  EXPECT_EQ(asked[asked.size() - 2].query, query);
+  EXPECT_EQ(asked.back().path, "/api/v1/runs/" + std::string(kId)) << "how did it end?";
   EXPECT_EQ(program.run({"logs", kId, "--json"}).out, line);
   EXPECT_EQ(program.run({"logs", kId, "--raw"}).out, "hel\x1blo");
   program.terminal = true;
   EXPECT_EQ(program.run({"logs", kId, "--raw"}).out, "hel\\x1blo\n");
+}
+
+TEST(WithServer, AQueuedRunSaysWhatItWaitsForAndTakesNoTime) {
+  const TempWorkspace workspace;
+  ScriptedServer server(workspace, [](const api::Request&) {
+    return answer_of(200, R"({"items":[)" +
+                              a_run("queued", R"(,"error":"step a: exit code 7","waiting_for":[{"kind":"pool","name":)"
+                                              R"("db","detail":"1 of 1 slots in use"}])") +
+                              "]}");
+  });
+  const std::string out = Program(workspace.path()).run({"runs", "list"}).out;
+  EXPECT_NE(out.find("waits for pool db"), std::string::npos) << out;
+  EXPECT_EQ(out.find("exit code 7"), std::string::npos) << out;
+  EXPECT_EQ(out.find("3.0 s"), std::string::npos) << "it has started once, and does not run: " << out;
+}
+
+TEST(WithServer, APausedScheduleSaysSinceWhen) {
+  const TempWorkspace workspace;
+  const std::string schedule = R"("key":"daily/nightly","paused":true,"paused_at":"2026-03-29T00:55:00Z")";
+  std::string body = "{" + schedule + "}";
+  ScriptedServer server(workspace, [&](const api::Request&) { return answer_of(200, body); });
+  Program program(workspace.path());
+  EXPECT_NE(program.run({"schedule", "describe", "daily/nightly"}).out.find("paused since 2026-03-29T00:55:00Z (5 min"),
+            std::string::npos);
+  body = R"({"items":[{)" + schedule + "}]}";
+  EXPECT_NE(program.run({"schedule", "list"}).out.find("paused 5 min ago"), std::string::npos);
+  body = R"({"paused":true,"items":[{"scheduled_for":"2026-03-30T00:30:00Z"}]})";
+  const Outcome preview = program.run({"schedule", "preview", "daily/nightly"});
+  EXPECT_NE(preview.out.find("2026-03-30T00:30:00Z"), std::string::npos);
+  EXPECT_NE(preview.error.find("the schedule is paused"), std::string::npos);
+}
+
+TEST(WithServer, AnErrorIsSaidOnceAndAStepEndsInItsOwnWords) {
+  const TempWorkspace workspace;
+  ScriptedServer server(workspace, [](const api::Request&) {
+    return answer_of(200,
+                     a_run("failed", R"(,"steps":[)"
+                                     R"({"step":"a","outcome":"failed","exit_code":7,"error":"exit code 7: oops"},)"
+                                     R"({"step":"b","outcome":"timed_out","signal":15,"error":"timed out after 3s"},)"
+                                     R"({"step":"c","outcome":"failed","exit_code":9,"error":null}])"));
+  });
+  const std::string out = Program(workspace.path()).run({"runs", "show", kId}).out;
+  EXPECT_NE(out.find("  exit code 7: oops\n"), std::string::npos) << out;
+  EXPECT_EQ(out.find("exit code 7, "), std::string::npos) << out;
+  EXPECT_EQ(out.find("signal 15"), std::string::npos) << "Eider sent it: " << out;
+  EXPECT_NE(out.find("  exit code 9\n"), std::string::npos) << out;
 }
 
 TEST(WithServer, ReloadSaysWhatIsWrong) {
@@ -303,12 +350,12 @@ TEST(WithServer, ReloadSaysWhatIsWrong) {
   ScriptedServer server(workspace, [&](const api::Request&) { return answer_of(200, body); });
   Program program(workspace.path());
   EXPECT_EQ(program.run({"reload"}).code, 0);
-  body = R"({"diagnostics":["pipelines/a.yaml:1:1: warning: x"]})";
+  body = R"({"diagnostics":[{"severity":"warning","text":"pipelines/a.yaml:1:1: warning: x"}]})";
   EXPECT_EQ(program.run({"reload"}).code, 0);
-  body = R"({"diagnostics":["pipelines/a.yaml:1:1: error: x"]})";
+  body = R"({"diagnostics":[{"severity":"error","text":"pipelines/a.yaml:1:1: error: x"}]})";
   const Outcome wrong = program.run({"reload"});
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_NE(wrong.out.find("last good version"), std::string::npos);
+  EXPECT_EQ(wrong.out, "pipelines/a.yaml:1:1: error: x\nreloaded; a file that is wrong keeps its last good version\n");
 }
 
 TEST(WithServer, StopAsksAndWaitsForTheEnd) {

@@ -33,6 +33,8 @@ void Session::note(std::string_view text) {
   if (error().terminal()) error().line(error().paint(Colour::grey, safe_lines(text)));
 }
 
+void Session::say(std::string_view text) { error().line(error().paint(Colour::grey, safe_lines(text))); }
+
 int Session::print_json(std::string_view body) {
   std::string text = out().terminal() ? safe_json(body) : std::string(body);
   if (!text.ends_with('\n')) text += '\n';
@@ -89,14 +91,37 @@ Result<json::value> parse_answer(const std::string& body) {
   return value;
 }
 
-int ask_and_show(Session& session, const api::Request& request, Backend::Mode mode, const Show& show) {
-  Backend backend(session.workspace, session.around.clock, mode);
+namespace {
+
+int ask(Session& session, Backend& backend, const api::Request& request, const Show& show) {
   auto body = backend.fetch(request);
   if (!body) return session.fail(body.error());
   if (session.options.json) return session.print_json(*body);
   auto value = parse_answer(*body);
   if (!value) return session.fail(value.error());
-  return show(session, *value);
+  const int code = show(session, *value);
+  // What is due next is so only where a server runs.
+  const bool about_clocks =
+      request.path.starts_with("/api/v1/schedules") || request.path.starts_with("/api/v1/pipelines");
+  if (backend.offline() && about_clocks) {
+    session.note("no server is running: nothing fires before `eider serve` starts one");
+  }
+  return code;
+}
+
+}  // namespace
+
+int ask_and_show(Session& session, const api::Request& request, Backend::Mode mode, const Show& show) {
+  Backend backend(session.workspace, session.around.clock, mode);
+  return ask(session, backend, request, show);
+}
+
+int ask_history(Session& session, const api::Request& request, const Show& show) {
+  Backend backend(session.workspace, session.around.clock, Backend::Mode::server_or_files);
+  const int code = ask(session, backend, request, show);
+  // An answer that is wrong has said it.
+  if (code == exit_done && !backend.files_error().empty()) session.fail({ErrorCode::invalid, backend.files_error()});
+  return code;
 }
 
 }  // namespace eider::cli

@@ -41,6 +41,8 @@ struct Session {
   int fail(const Error& error);
   /// A hint for people: on standard error, and only where that is a terminal.
   void note(std::string_view text);
+  /// What a reader of the output must know, too: on standard error, wherever that goes.
+  void say(std::string_view text);
   /// The body as it is, made safe where a terminal would obey it.
   int print_json(std::string_view body);
 };
@@ -59,6 +61,8 @@ Result<boost::json::value> parse_answer(const std::string& body);
 /// A question: asks, prints the body as JSON where --json says so, and else shows it.
 using Show = std::function<int(Session&, const boost::json::value& body)>;
 int ask_and_show(Session& session, const api::Request& request, Backend::Mode mode, const Show& show);
+/// A question about what has happened: answered whatever the files hold, and what is wrong with them is said beside it.
+int ask_history(Session& session, const api::Request& request, const Show& show);
 
 int init(Session&);  // files.cc
 int validate(Session&);
@@ -69,7 +73,8 @@ int stop(Session&);
 int reload(Session&);
 int pools(Session&);
 int serve(Session&);
-int schedule_list(Session&);  // schedules.cc
+int pipelines_list(Session&);  // pipelines.cc
+int schedule_list(Session&);   // schedules.cc
 int schedule_describe(Session&);
 int schedule_preview(Session&);
 int schedule_pause(Session&);

@@ -19,6 +19,15 @@ void Table::row(std::vector<Cell> cells) {
   rows_.push_back(std::move(cells));
 }
 
+void Table::drop_empty_columns() {
+  for (std::size_t i = titles_.size(); i-- > 0;) {
+    if (std::any_of(rows_.begin(), rows_.end(), [i](const auto& row) { return !row[i].text.empty(); })) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    titles_.erase(titles_.begin() + at);
+    for (auto& row : rows_) row.erase(row.begin() + at);
+  }
+}
+
 std::vector<std::size_t> Table::widths(std::size_t columns) const {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < titles_.size(); ++i) {
@@ -32,10 +41,13 @@ std::vector<std::size_t> Table::widths(std::size_t columns) const {
     for (const std::size_t width : out) sum += width;
     return sum;
   };
-  // The first column names the row: half an id is none.
   while (total() > columns) {
-    const auto widest = std::max_element(out.begin() + 1, out.end());
-    if (widest == out.end() || *widest <= kLeastColumn) break;
+    std::size_t* widest = nullptr;
+    // The first column names the row.
+    for (std::size_t i = 1; i < out.size(); ++i) {
+      if (titles_[i] != kept_ && (!widest || out[i] > *widest)) widest = &out[i];
+    }
+    if (!widest || *widest <= kLeastColumn) break;
     --*widest;
   }
   return out;

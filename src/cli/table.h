@@ -1,5 +1,5 @@
 // An aligned table for people. Cells are made safe here; the widest columns are cut until a row fits the terminal, but
-// never the first one, which names the row.
+// never the first one, which names the row, nor one that is kept.
 #pragma once
 
 #include <string>
@@ -23,6 +23,10 @@ class Table {
   /// As many cells as there are titles.
   void row(std::vector<Cell> cells);
   bool empty() const { return rows_.empty(); }
+  /// The column of this title is never cut: half an id is none.
+  void keep(std::string_view title) { kept_ = title; }
+  /// Leaves out the columns in which no row has anything. For tables whose columns nobody counts.
+  void drop_empty_columns();
   void print(Stream& stream) const;
 
  private:
@@ -30,6 +34,7 @@ class Table {
 
   std::vector<std::string> titles_;
   std::vector<std::vector<Cell>> rows_;
+  std::string kept_;
 };
 
 /// `name: value` lines with aligned values; a value of several lines is indented. An empty value is left out.

@@ -43,6 +43,26 @@ TEST(Table, TheFirstColumnIsNeverCut) {
   EXPECT_NE(to.text.find(row), std::string::npos) << to.text;
 }
 
+TEST(Table, AKeptColumnIsNeverCut) {
+  Table table({"A", "ID", "TEXT"});
+  table.row({"a", std::string(18, 'i'), std::string(18, 'x')});
+  table.keep("ID");
+  Capture to({true, false, 32});
+  table.print(to.stream);
+  EXPECT_NE(to.text.find("a  " + std::string(18, 'i') + "  " + std::string(8, 'x') + "…\n"), std::string::npos)
+      << to.text;
+}
+
+TEST(Table, DropsColumnsInWhichNothingStands) {
+  Table table({"A", "B", "C", "D"});
+  table.row({"1", "", "", ""});
+  table.row({"2", "", "x", ""});
+  table.drop_empty_columns();
+  Capture to({});
+  table.print(to.stream);
+  EXPECT_EQ(to.text, "A  C\n1\n2  x\n");
+}
+
 TEST(Table, PaintsOnlyTheTextAndOnlyWithColours) {
   Table table({"A", "B"});
   table.row({{"ok", Colour::green}, "b"});

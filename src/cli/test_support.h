@@ -116,4 +116,13 @@ inline api::Response answer_of(int status, std::string body) {
   return response;
 }
 
+inline constexpr const char* kId = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+/// A run of `daily` as the API shows it; `more`: further fields, each after a comma.
+inline std::string a_run(const std::string& state, const std::string& more = "") {
+  return R"({"id":")" + std::string(kId) +
+         R"(","pipeline":"daily","trigger":{"kind":"schedule","id":"daily/nightly"},"state":")" + state +
+         R"(","attempt":1,"created_at":"2026-03-29T00:58:00Z","started_at":"2026-03-29T00:59:57Z")" + more + "}";
+}
+
 }  // namespace eider::cli

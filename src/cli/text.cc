@@ -51,14 +51,6 @@ std::string made_safe(std::string_view text, bool keep_lines) {
   return out;
 }
 
-std::string magnitude(Micros duration) {
-  const std::int64_t s = duration.count() / 1'000'000;
-  if (s < 60) return fmt::format("{} s", s);
-  if (s < 3600) return fmt::format("{} min", s / 60);
-  if (s < 48 * 3600) return fmt::format("{} h", s / 3600);
-  return fmt::format("{} d", s / 86400);
-}
-
 }  // namespace
 
 std::string safe(std::string_view text) { return made_safe(text, false); }
@@ -106,11 +98,19 @@ std::string cut(std::string_view text, std::size_t columns) {
   return std::string(text.substr(0, at)) + "…";
 }
 
+std::string about(Micros duration) {
+  const std::int64_t s = duration.count() / 1'000'000;
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{} min", s / 60);
+  if (s < 48 * 3600) return fmt::format("{} h", s / 3600);
+  return fmt::format("{} d", s / 86400);
+}
+
 std::string relative(Instant at, Instant now) {
   const Micros distance = at > now ? at - now : now - at;
   if (distance >= std::chrono::days(7)) return format_rfc3339(at).substr(0, 10);
   if (distance < std::chrono::seconds(1)) return "now";
-  return at > now ? "in " + magnitude(distance) : magnitude(distance) + " ago";
+  return at > now ? "in " + about(distance) : about(distance) + " ago";
 }
 
 std::string took(Micros duration) {
@@ -122,6 +122,10 @@ std::string took(Micros duration) {
   if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
   if (s < 48 * 3600) return fmt::format("{} h {} min", s / 3600, s / 60 % 60);
   return fmt::format("{} d {} h", s / 86400, s / 3600 % 24);
+}
+
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string bytes(std::int64_t count) {
@@ -136,8 +140,17 @@ std::string bytes(std::int64_t count) {
   return fmt::format("{:.{}f} {}", value, value < 10 ? 1 : 0, units[unit]);
 }
 
-std::string with_relative(Instant at, Instant now) {
-  return fmt::format("{} ({})", format_rfc3339(at), relative(at, now));
+std::string to_seconds(Instant at) { return format_rfc3339(std::chrono::floor<std::chrono::seconds>(at)); }
+
+std::string to_millis(std::string text) {
+  constexpr std::size_t digits = 3;
+  const std::size_t dot = text.find('.');
+  if (dot == std::string::npos) return text;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789", dot + 1), text.size());
+  if (end - dot - 1 > digits) text.erase(dot + 1 + digits, end - dot - 1 - digits);
+  return text;
 }
+
+std::string with_relative(Instant at, Instant now) { return fmt::format("{} ({})", to_seconds(at), relative(at, now)); }
 
 }  // namespace eider::cli

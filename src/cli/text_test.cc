@@ -66,6 +66,15 @@ TEST(Text, RelativeTimes) {
   EXPECT_EQ(relative(now - hours(24 * 8), now), format_rfc3339(now - hours(24 * 8)).substr(0, 10));
 }
 
+TEST(Text, TimesOfTheServerAreShownInSeconds) {
+  const Instant at = from_us(1'774'746'000'123'456);
+  EXPECT_EQ(to_seconds(at), "2026-03-29T01:00:00Z");
+  EXPECT_EQ(with_relative(at, at + seconds(5)), "2026-03-29T01:00:00Z (5 s ago)");
+  EXPECT_EQ(to_millis("2026-03-29T01:00:00.123456+02:00"), "2026-03-29T01:00:00.123+02:00");
+  EXPECT_EQ(to_millis("2026-03-29T01:00:00.123456"), "2026-03-29T01:00:00.123");
+  for (const char* text : {"2026-03-29T01:00:00.500Z", "2026-03-29T01:00:00Z", ""}) EXPECT_EQ(to_millis(text), text);
+}
+
 TEST(Text, DurationsAndSizes) {
   EXPECT_EQ(took(milliseconds(850)), "850 ms");
   EXPECT_EQ(took(milliseconds(3250)), "3.2 s");
@@ -73,6 +82,7 @@ TEST(Text, DurationsAndSizes) {
   EXPECT_EQ(took(minutes(200)), "3 h 20 min");
   EXPECT_EQ(took(hours(52)), "2 d 4 h");
   EXPECT_EQ(took(-seconds(5)), "0 ms") << "clocks are set back";
+  EXPECT_EQ(counted(1, "schedule") + ", " + counted(2, "run"), "1 schedule, 2 runs");
   EXPECT_EQ(bytes(512), "512 B");
   EXPECT_EQ(bytes(1536 * 1024), "1.5 MiB");
   EXPECT_EQ(bytes(std::int64_t(45) << 20), "45 MiB");

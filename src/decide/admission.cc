@@ -11,6 +11,20 @@ int count_in(const Map& map, const std::string& key) {
   return found == map.end() ? 0 : found->second;
 }
 
+/// `400 MB`, `2.5 GB`, `512 MiB`: in the units in which it was probably written.
+std::string size_text(std::int64_t bytes) {
+  const bool binary = bytes != 0 && bytes % (1 << 20) == 0;
+  const double step = binary ? 1024 : 1000;
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= step && unit < 4) {
+    value /= step;
+    ++unit;
+  }
+  constexpr const char* units[] = {"", "k", "M", "G", "T"};
+  return fmt::format("{:.4g} {}{}B", value, units[unit], binary && unit > 0 ? "i" : "");
+}
+
 /// A DuckDB file has one writing process or several readers.
 std::optional<Shortage> file_shortage(const model::Taken::File& file, const Use& use) {
   const Use::FileUse* in_use = use.file(file.path);
@@ -79,11 +93,11 @@ std::vector<Shortage> shortages(const model::Pipeline& pipeline, const model::Ta
   if (capacity.memory_bytes && wants.memory_bytes > 0 &&
       use.memory_bytes() + wants.memory_bytes > *capacity.memory_bytes) {
     out.push_back({"memory", "memory",
-                   fmt::format("{} of {} bytes in use, {} wanted", use.memory_bytes(), *capacity.memory_bytes,
-                               wants.memory_bytes)});
+                   fmt::format("{} of {} in use, {} wanted", size_text(use.memory_bytes()),
+                               size_text(*capacity.memory_bytes), size_text(wants.memory_bytes))});
   }
   if (use.workers() >= capacity.workers) {
-    out.push_back({"worker", "worker", fmt::format("{} of {} workers busy", use.workers(), capacity.workers)});
+    out.push_back({"worker", "worker", fmt::format("{} of {} busy", use.workers(), capacity.workers)});
   }
   return out;
 }

@@ -9,14 +9,14 @@ RecoveryAction recover(const RecoveryFacts& facts) {
   return RecoveryAction::end_left_overs;
 }
 
-const char* to_text(RecoveryAction action) {
+const char* sentence(RecoveryAction action) {
   switch (action) {
     case RecoveryAction::adopt:
-      return "adopt";
+      return "still runs, and is taken over";
     case RecoveryAction::finish:
-      return "finish";
+      return "ended without a server; its result is recorded";
     case RecoveryAction::end_left_overs:
-      return "end_left_overs";
+      return "was cut short; what is left of it is ended, and it is queued again";
   }
   return "?";
 }

@@ -19,6 +19,7 @@ enum class RecoveryAction {
 /// A worker that answers is adopted even when its result is there: it is about to report it, and only it knows
 /// whether its renames are done.
 RecoveryAction recover(const RecoveryFacts& facts);
-const char* to_text(RecoveryAction action);
+/// What the log says of the run: "still runs, and is taken over".
+const char* sentence(RecoveryAction action);
 
 }  // namespace eider::decide

@@ -133,12 +133,12 @@ TEST(Admission, EachLimitIsNamed) {
   Capacity capacity;
   capacity.workers = 2;
   capacity.pools = {{"heavy", 2}};
-  capacity.memory_bytes = 100;
+  capacity.memory_bytes = 100'000'000;
   Use use;
   model::Taken held;
   held.pools = {{"heavy", 1}};
   held.files = {{"/w/a.duckdb", false}};
-  held.memory_bytes = 60;
+  held.memory_bytes = 60'000'000;
   use.add("a", "run1", held);
   use.add("b", "run2", {});
   model::Taken wants = held;
@@ -147,6 +147,8 @@ TEST(Admission, EachLimitIsNamed) {
   EXPECT_EQ(kinds(missing), (std::vector<std::string>{"pipeline", "pool", "database", "memory", "worker"}));
   EXPECT_EQ(missing[1].detail, "1 of 2 slots in use, 2 wanted");
   EXPECT_NE(missing[2].detail.find("run1"), std::string::npos);
+  EXPECT_EQ(missing[3].detail, "60 MB of 100 MB in use, 60 MB wanted");
+  EXPECT_EQ(missing[4].detail, "2 of 2 busy");
 }
 
 TEST(Admission, ADuckdbFileHasOneWriterOrSeveralReaders) {

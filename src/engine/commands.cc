@@ -40,6 +40,32 @@ void Loop::decide_commands(Turn& turn) {
   }
 }
 
+/// Why a new run is refused, and the ways on that are open: another process may have a server, this one may be alone.
+std::string Loop::active_run_text(const model::Run& active) const {
+  if (!options_.requested_only) {
+    return fmt::format("pipeline \"{}\" has an active run {}; wait for it, cancel it, or queue behind it",
+                       active.pipeline, active.id);
+  }
+  if (active.state == model::RunState::queued) {
+    return fmt::format(
+        "run {} of \"{}\" is queued, and no server is running to start it: `eider serve` starts it, "
+        "`eider run {} --queue` runs it and then a new one",
+        active.id, active.pipeline, active.pipeline);
+  }
+  return fmt::format(
+      "run {} of \"{}\" goes on from an earlier server: `eider run {} --queue` waits for its end, "
+      "`eider logs {}` shows it",
+      active.id, active.pipeline, active.pipeline, active.id);
+}
+
+/// Alone, whoever waits in line moves the line: nobody else would start those before it.
+void Loop::request_line(const std::string& pipeline) {
+  if (!options_.requested_only) return;
+  const auto line = state_.runs_by_pipeline().find(pipeline);
+  if (line != state_.runs_by_pipeline().end()) requested_.insert(line->second.open.begin(), line->second.open.end());
+  admission_due_ = true;
+}
+
 void Loop::start_run(Turn& turn, const StartRun& command) {
   const auto answer = [&](Result<std::string> result) {
     turn.after_commit([reply = command.reply, result = std::move(result)] { reply(result); });
@@ -59,14 +85,13 @@ void Loop::start_run(Turn& turn, const StartRun& command) {
   }
   if (draining_) return answer(Error{ErrorCode::unavailable, "the server is stopping and takes no new runs"});
   if (!command.idempotency_key.empty()) {
-    if (const std::string* id = state_.run_of_key(command.idempotency_key)) return answer(*id);
+    if (const std::string* id = state_.run_of_key(command.idempotency_key)) {
+      request_line(command.pipeline);
+      return answer(*id);
+    }
   }
   const std::string* active = state_.first_active(command.pipeline);
-  if (active && !command.queue) {
-    return answer(Error{ErrorCode::conflict,
-                        fmt::format("pipeline \"{}\" has an active run {}; wait for it, cancel it, or queue behind it",
-                                    command.pipeline, *active)});
-  }
+  if (active && !command.queue) return answer(Error{ErrorCode::conflict, active_run_text(*state_.run(*active))});
   if (state_.queued_count() >= limits::queued_runs) {
     return answer(Error{ErrorCode::refused, fmt::format("{} runs are queued already", limits::queued_runs)});
   }
@@ -84,7 +109,7 @@ void Loop::start_run(Turn& turn, const StartRun& command) {
   const std::string id = run.id;
   if (turn.decide({model::RunQueued{std::move(run)}})) {
     admission_due_ = true;
-    if (options_.requested_only) requested_.insert(id);
+    request_line(command.pipeline);
     return answer(id);
   }
   if (turn.failed()) return;
@@ -100,7 +125,7 @@ void Loop::cancel_run(Turn& turn, const CancelRun& command) {
   };
   const model::Run* run = state_.run(command.run_id);
   if (!run) return answer(Error{ErrorCode::conflict, fmt::format("run {} is not queued or running", command.run_id)});
-  const std::string why = fmt::format("cancelled by {}", command.asked_by);
+  const std::string why = "cancelled by " + command.asked_by;
   if (run->state == model::RunState::queued) {
     const bool done = turn.decide({model::QueuedCancelled{command.run_id, model::reason::requested, why, turn.now()}});
     if (turn.failed()) return;
@@ -136,8 +161,11 @@ void Loop::pause_schedule(Turn& turn, const PauseSchedule& command) {
     changes.emplace_back(
         model::OccurrencesDecided{command.key, cursor.decided_until, std::max(cursor.decided_until, turn.now()), rows});
   }
-  changes.emplace_back(
-      model::SchedulePaused{command.key, command.paused, command.paused ? command.note : std::string(), turn.now()});
+  // Paused once more: since when stays, and why as well unless another note is given.
+  const bool again = command.paused && cursor.paused;
+  const std::string note = command.paused ? command.note.value_or(again ? cursor.note : std::string()) : std::string();
+  const Instant since = again ? cursor.paused_at.value_or(turn.now()) : turn.now();
+  changes.emplace_back(model::SchedulePaused{command.key, command.paused, note, since});
   const bool done = turn.decide(std::move(changes));
   if (turn.failed()) return;
   answer(done ? Result<void>() : refusal(turn, "the schedule has moved on meanwhile; try again"));
@@ -154,18 +182,14 @@ void Loop::reload(Turn& turn, const Reload& command) {
   place_cursors(turn);
   sweep_removed(turn);
   admission_due_ = true;
-  std::vector<std::string> texts;
-  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics)
-    texts.push_back(workspace::format(diagnostic));
-  turn.after_commit([reply = command.reply, texts = std::move(texts)] { reply(texts); });
+  turn.after_commit([reply = command.reply, diagnostics = state_.workspace().diagnostics] { reply(diagnostics); });
 }
 
 /// A wish that needs no row: it holds whether or not the store can be written.
 void Loop::stop(const Stop& command) {
-  if (!draining_)
-    log::info(command.leave_running ? "stopping, running runs go on alone" : "stopping: waiting for running runs");
   draining_ = true;
   leave_running_ = leave_running_ || command.leave_running;
+  at_once_ = at_once_ || command.now;
   const Micros limit = command.now ? Micros(0) : state_.workspace().settings.drain_timeout;
   const Micros until = parts_.clock.boottime() + limit;
   drain_until_ = drain_until_ ? std::min(*drain_until_, until) : until;
@@ -183,8 +207,8 @@ void Loop::drain() {
   }
   if (std::exchange(interrupted_, true)) return;
   for (const auto& [id, attempt] : state_.live()) {
-    log::info(fmt::format("run {} is interrupted: the time for stopping is over", id));
-    parts_.workers.cancel(id, attempt.number, "the server is stopping");
+    if (!at_once_) log::info(fmt::format("run {} is interrupted: the time for stopping (drain_timeout) is over", id));
+    parts_.workers.cancel(id, attempt.number, "interrupted: the server is stopping");
   }
 }
 

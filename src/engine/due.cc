@@ -67,7 +67,7 @@ bool Loop::decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::
     for (const std::string& id : decision.cancel_running) {
       const int attempt = state_.live().at(id).number;
       turn.after_commit(
-          [this, id, attempt] { parts_.workers.cancel(id, attempt, model::reason_sentence(model::reason::replaced)); });
+          [this, id, attempt] { parts_.workers.cancel(id, attempt, cancel_text(model::reason::replaced)); });
     }
     return true;
   }

@@ -15,12 +15,13 @@
 #include "model/pipeline.h"
 #include "model/run.h"
 #include "wire/messages.h"
+#include "workspace/diagnostic.h"
 
 namespace eider::engine {
 
 /// Why a queued run does not run yet, and since when.
 struct Waiting {
-  std::string kind;    ///< worker | pool | pipeline | database | memory | backoff | definition | draining
+  std::string kind;    ///< worker | pool | pipeline | database | memory | backoff | definition | draining | server
   std::string name;    ///< the pool, the file, the pipeline …
   std::string detail;  ///< for people: "1 of 1 slots in use by 2 runs", "held by process 4711"
   Instant since{};
@@ -50,6 +51,7 @@ struct ScheduleView {
   std::string pipeline;
   model::Schedule schedule;
   bool paused = false;
+  std::optional<Instant> paused_at;
   std::string note;
   std::optional<Instant> next;  ///< none: never again
   std::string description;      ///< the rule in words
@@ -72,7 +74,7 @@ struct StatusView {
   std::string version;
   std::string workspace;
   int pid = 0;
-  std::string health;         ///< ok | degraded | draining
+  std::string health;         ///< ok | degraded | draining | stopped
   std::string health_detail;  ///< "the store is locked since …"
   int pipelines = 0;
   int schedules = 0;
@@ -83,7 +85,13 @@ struct StatusView {
   std::optional<Instant> next_due;
   std::int64_t stale_results = 0;  ///< results that the fence refused (I4)
   std::map<std::string, std::int64_t> counters;
-  std::vector<std::string> diagnostics;  ///< of broken files, one text each
+  std::vector<workspace::Diagnostic> diagnostics;
+  /// Without a server: the run in the foreground (`eider run`) that has the workspace.
+  struct Foreground {
+    int pid = 0;
+    std::string pipeline;
+  };
+  std::optional<Foreground> foreground;
 };
 
 // ---- questions: answered from memory at the end of a turn ---------------------------------------------------------
@@ -127,13 +135,13 @@ struct CancelRun {
 struct PauseSchedule {
   std::string key;
   bool paused = true;
-  std::string note;
+  std::optional<std::string> note;  ///< none: what is said of a pause already stays
   std::function<void(Result<void>)> reply;
 };
 /// Reads the workspace's files again.
 struct Reload {
-  /// One text a diagnostic; empty: everything is good.
-  std::function<void(Result<std::vector<std::string>>)> reply;
+  /// Empty: everything is good.
+  std::function<void(Result<std::vector<workspace::Diagnostic>>)> reply;
 };
 struct Stop {
   bool leave_running = false;               ///< hand over: runs go on without the server

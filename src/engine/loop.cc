@@ -193,7 +193,7 @@ void Loop::recover() {
   for (const auto& [id, attempt] : state_.live()) {
     const supervise::AttemptTraces traces = parts_.workers.inspect(id, attempt.number);
     const auto action = decide::recover({traces.result_there, traces.socket_answers, traces.lock_held});
-    log::info(fmt::format("run {} attempt {}: {}", id, attempt.number, decide::to_text(action)));
+    log::info(fmt::format("run {} (attempt {}) {}", id, attempt.number, decide::sentence(action)));
     switch (action) {
       case decide::RecoveryAction::adopt:
         parts_.workers.adopt(id, attempt.number);
@@ -206,7 +206,7 @@ void Loop::recover() {
         break;
     }
     const model::Run* run = state_.run(id);
-    if (run && run->cancel_asked_at) parts_.workers.cancel(id, attempt.number, run->reason);
+    if (run && run->cancel_asked_at) parts_.workers.cancel(id, attempt.number, cancel_text(run->reason));
   }
 }
 

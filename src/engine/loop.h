@@ -26,7 +26,8 @@ namespace eider::engine {
 
 struct LoopOptions {
   bool schedules = true;        ///< false: no schedule fires (`eider run` without a server)
-  bool requested_only = false;  ///< true: only runs asked for in this process are claimed
+  bool requested_only = false;  ///< true: only runs asked for in this process, and those before them in the queue of
+                                ///< their pipeline, are claimed
   std::string version;
 };
 
@@ -66,6 +67,15 @@ class Loop {
   Next turn();
 
   const State& state() const { return state_; }
+  /// What it was told of its end.
+  struct Stopping {
+    bool leave_running = false;
+    bool at_once = false;
+    bool operator==(const Stopping&) const = default;
+  };
+  std::optional<Stopping> stopping() const {
+    return draining_ ? std::optional(Stopping{leave_running_, at_once_}) : std::nullopt;
+  }
 
  private:
   friend class Turn;
@@ -92,6 +102,8 @@ class Loop {
 
   // commands.cc: what people ask for.
   void decide_commands(Turn& turn);
+  std::string active_run_text(const model::Run& active) const;
+  void request_line(const std::string& pipeline);
   void start_run(Turn& turn, const StartRun& command);
   void cancel_run(Turn& turn, const CancelRun& command);
   void pause_schedule(Turn& turn, const PauseSchedule& command);
@@ -134,7 +146,7 @@ class Loop {
   std::vector<Command> commands_;                ///< not committed yet
   std::vector<Command> postponed_;               ///< of commands_: for the next turn, this one is full
   std::vector<Command> questions_;               ///< answered at the end of the turn
-  std::set<std::string> requested_;              ///< runs asked for in this process (requested_only)
+  std::set<std::string> requested_;  ///< runs asked for in this process, and those before them (requested_only)
   std::map<std::pair<std::string, std::string>, Instant> blocked_since_;  ///< (pipeline, "kind name") of queue heads
   std::map<std::string, Instant> released_since_;  ///< runs that something outside of them keeps from starting
   std::string start_trouble_;                      ///< why attempts can't be started; empty: they can
@@ -144,6 +156,7 @@ class Loop {
   bool admission_due_ = true;
   bool draining_ = false;
   bool leave_running_ = false;
+  bool at_once_ = false;      ///< asked to interrupt what runs
   bool interrupted_ = false;  ///< the drain's limit has passed
   Instant started_at_{};
   std::optional<Micros> drain_until_;  ///< on the boot clock

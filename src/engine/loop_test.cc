@@ -411,7 +411,11 @@ TEST(Loop, StopDrainsThenInterruptsAndNothingIsCounted) {
   EXPECT_EQ(run.state, RunState::queued) << "it goes on with the next server";
   EXPECT_EQ(run.failures, 0);
   EXPECT_EQ(run.interruptions, 0);
+  EXPECT_EQ(run.error, "") << "nothing is wrong with it";
+  EXPECT_EQ(run.reason, model::reason::server_stopped);
   EXPECT_EQ(bench.attempts(id)[0].outcome, Outcome::interrupted);
+  ASSERT_EQ(bench.workers->cancelled.size(), 1u);
+  EXPECT_EQ(bench.workers->cancelled[0].second, "interrupted: the server is stopping");
 }
 
 TEST(Loop, AQueueTimeoutEndsTheWait) {

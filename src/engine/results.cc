@@ -150,7 +150,8 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   } else {
     ended.reason = verdict.reason.empty() && verdict.event == model::RunEvent::cancel ? run.reason : verdict.reason;
   }
-  ended.error = attempt.error;
+  // A run that is queued again because of its server has nothing wrong with it; its attempt says what happened.
+  if (!ended_by_drain) ended.error = attempt.error;
   ended.attempt = std::move(attempt);
   model::ChangeSet changes{std::move(ended)};
   if (run.trigger == model::TriggerKind::schedule) {

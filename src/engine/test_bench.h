@@ -70,7 +70,7 @@ class TestBench {
                                             [this](const workspace::Workspace*) { return current(); },
                                             {},
                                             &clock},
-                                  LoopOptions{});
+                                  options);
     const auto booted = loop->boot(current().value());
     ASSERT_TRUE(booted.ok()) << booted.error().message;
     settle();
@@ -154,6 +154,7 @@ class TestBench {
   FakeClock clock;
   SeededRandom random{7};
   workspace::Workspace workspace_value;
+  LoopOptions options;
   std::map<std::string, supervise::AttemptTraces> traces;
   std::unique_ptr<store::Store> store;
   std::unique_ptr<supervise::FakeWorkers> workers;

@@ -10,6 +10,9 @@
 
 namespace eider::engine {
 
+/// What a run's log and error say when it is cancelled for a reason that has a code.
+inline std::string cancel_text(std::string_view reason) { return "cancelled: " + model::reason_sentence(reason); }
+
 class Turn {
  public:
   Turn(Loop& loop, Instant now) : loop_(loop), now_(now) {}

@@ -70,6 +70,7 @@ std::vector<ScheduleView> Loop::schedule_views(const std::optional<std::string>&
     view.schedule = entry.schedule();
     if (const auto cursor = state_.cursors().find(name); cursor != state_.cursors().end()) {
       view.paused = cursor->second.paused;
+      view.paused_at = cursor->second.paused_at;
       view.note = cursor->second.note;
     }
     view.next = entry.next;
@@ -130,8 +131,7 @@ StatusView Loop::status_view() const {
   view.max_workers = state_.workspace().settings.max_workers;
   if (const auto due = state_.first_due()) view.next_due = due->first;
   view.stale_results = stale_results_;
-  for (const workspace::Diagnostic& diagnostic : state_.workspace().diagnostics)
-    view.diagnostics.push_back(workspace::format(diagnostic));
+  view.diagnostics = state_.workspace().diagnostics;
   return view;
 }
 

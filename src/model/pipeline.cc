@@ -47,6 +47,28 @@ std::string schedule_key(std::string_view pipeline, std::string_view schedule) {
   return fmt::format("{}/{}", pipeline, schedule);
 }
 
+std::string identifier(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!kept) c = '_';
+  }
+  return out;
+}
+
+std::map<std::string, std::size_t> output_names(const std::vector<std::string>& assets) {
+  std::map<std::string, std::size_t> names;
+  std::map<std::string, std::vector<std::size_t>> last_parts;
+  for (std::size_t i = 0; i < assets.size(); ++i) {
+    names.emplace(identifier(assets[i]), i);
+    last_parts[identifier(assets[i].substr(assets[i].rfind('.') + 1))].push_back(i);
+  }
+  for (const auto& [name, of] : last_parts) {
+    if (of.size() == 1) names.emplace(name, of.front());
+  }
+  return names;
+}
+
 Result<void> check_name(std::string_view what, std::string_view name) {
   const auto shown = [&] {
     std::string safe;

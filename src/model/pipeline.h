@@ -144,6 +144,12 @@ std::string rule_hash(const Timing& timing);
 /// `pipeline/id`, as schedules and triggers are named everywhere.
 std::string schedule_key(std::string_view pipeline, std::string_view schedule);
 
+/// `a.b-c` -> `a_b_c`: what may be the name of a variable.
+std::string identifier(std::string_view name);
+/// The names by which steps know where a published file is staged (`out_NAME`), each with its asset's index in
+/// `assets`: of the whole asset, `marts_flights`, and of its last part, `flights`, where that means one only.
+std::map<std::string, std::size_t> output_names(const std::vector<std::string>& assets);
+
 /// Names of pipelines, schedules, steps, pools and assets' parts: letters, digits, `_` and `-`, first a letter or
 /// digit, 1 to 100 characters. The one check at the border: what passes can be part of a path (O-25).
 Result<void> check_name(std::string_view what, std::string_view name);

@@ -83,6 +83,7 @@ Result<void> Attempt::prepare() {
                                       [this](const std::string& step) { return strays_of(step); }});
   nodes_ = std::vector<Node>(pipeline_.steps.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].step = &pipeline_.steps[i];
+  add_table_check();
 
   return publishing_->prepare();
 }
@@ -90,7 +91,7 @@ Result<void> Attempt::prepare() {
 void Attempt::fail(std::string error) { stop(model::Outcome::failed, std::move(error)); }
 
 void Attempt::cancel(const std::string& reason) {
-  stop(model::Outcome::cancelled, reason.empty() ? "cancelled" : "cancelled: " + reason);
+  stop(model::Outcome::cancelled, reason.empty() ? "cancelled" : reason);
 }
 
 void Attempt::interrupt() {
@@ -159,7 +160,7 @@ wire::Adopted Attempt::adopted() const {
     }
   }
   for (const Node& node : nodes_) {
-    if (node.run && !node.result)
+    if (node.run && !node.result && !node.finds_tables)
       state.running.push_back({job_.run_id, job_.attempt, node.step->id, node.run->pid(), *node.started_at});
   }
   return state;

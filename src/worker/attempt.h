@@ -16,6 +16,7 @@
 #include "worker/publishing.h"
 #include "worker/reports.h"
 #include "worker/sql_host.h"
+#include "worker/sql_step.h"
 #include "worker/step_run.h"
 #include "worker/worker_folder.h"
 
@@ -67,6 +68,7 @@ class Attempt {
     Micros held_wait{};
     Reactor::TimerId held_timer = 0;
     double progress = -1;
+    bool finds_tables = false;  ///< none of the pipeline's: see check_tables_
   };
 
   Result<void> make_places();
@@ -83,8 +85,12 @@ class Attempt {
   void start_step(Node& node);
   Result<void> start_program(Node& node);
   void start_sql(Node& node);
+  void add_table_check();
+  SqlStep::Script table_check() const;
+  SqlStep::Script script_of(const Node& node) const;
   std::map<std::string, std::string> facts_for(const Node& node) const;
   void end_step(Node& node);
+  void note_end(const Node& node, const wire::StepResult& result);
   void settle_step(Node& node, wire::StepResult result);
   void file_is_held(Node& node);
   std::vector<int> strays_of(const std::string& step) const;
@@ -110,7 +116,9 @@ class Attempt {
   std::optional<Publishing> publishing_;
   std::optional<SqlSession> sql_;
   std::optional<StepServices> step_services_;
-  std::vector<Node> nodes_;         ///< in the order of the pipeline; fixed after start()
+  /// Once all steps have succeeded: are the tables there that the pipeline publishes? It shows only where one is not.
+  model::Step check_tables_;
+  std::vector<Node> nodes_;         ///< in the order of the pipeline, check_tables_ last; fixed after start()
   std::vector<std::string> ended_;  ///< steps in the order of their ends
   std::optional<Instant> started_at_;
   std::optional<model::Outcome> stopped_;

@@ -70,7 +70,8 @@ wire::AttemptResult Attempt::make_result() {
   std::int64_t peak = static_cast<std::int64_t>(own.ru_maxrss) * 1024;
   std::optional<int> last_exit_code;
   for (const std::string& step : ended_) {
-    const wire::StepResult& ended = *node_of(step)->result;
+    const Node& node = *node_of(step);
+    const wire::StepResult& ended = *node.result;
     peak = std::max(peak, ended.peak_memory_bytes.value_or(0));
     if (ended.exit_code) last_exit_code = ended.exit_code;
     // The first step that went wrong decides; a stopped run shows how its step ended, as a detail.
@@ -79,7 +80,7 @@ wire::AttemptResult Attempt::make_result() {
       result.signal = ended.signal;
       if (!stopped_) {
         result.outcome = outcome_of(ended.outcome);
-        result.error = fmt::format("step {}: {}", step, ended.error);
+        result.error = node.finds_tables ? ended.error : fmt::format("step {}: {}", step, ended.error);
       }
     }
     result.steps.push_back(ended);

@@ -21,6 +21,10 @@ bool went_well(wire::StepOutcome outcome) {
   return outcome == wire::StepOutcome::succeeded || outcome == wire::StepOutcome::receipt_found;
 }
 
+std::string timeout_text(const model::Step& step) {
+  return step.timeout ? fmt::format("timed out after {}", format_duration(*step.timeout)) : std::string();
+}
+
 }  // namespace
 
 void Attempt::note(const std::string& step, const std::string& text) {
@@ -85,12 +89,13 @@ void Attempt::start_step(Node& node) {
     settle_step(node, std::move(failed));
     return;
   }
+  if (node.finds_tables) return;
   services_.reports.send(
       wire::StepStarted{job_.run_id, job_.attempt, node.step->id, node.run->pid(), *node.started_at});
   if (!node.step->timeout) return;
   node.timeout = services_.reactor.call_after(*node.step->timeout, [this, &node] {
     if (!node.run) return;
-    note(node.step->id, fmt::format("timed out after {}", format_duration(*node.step->timeout)));
+    note(node.step->id, timeout_text(*node.step));
     node.run->stop(wire::StepOutcome::timed_out);
   });
 }
@@ -113,8 +118,13 @@ Result<void> Attempt::start_program(Node& node) {
   std::string path = path_of(step.env);
   if (path.empty()) path = path_of(services_.environment);
   if (step.argv.empty()) return Error{ErrorCode::invalid, "`run:` names no program"};
-  auto file = find_program(step.argv.front(), path.empty() ? kDefaultPath : path, services_.workspace);
-  if (!file) return file.error();
+  if (path.empty()) path = kDefaultPath;
+  auto file = find_program(step.argv.front(), path, services_.workspace);
+  if (!file) {
+    if (file.error().code == ErrorCode::not_found && step.argv.front().find('/') == std::string::npos)
+      note(step.id, "the PATH is " + path);
+    return file.error();
+  }
   ProgramRequest request;
   request.file = std::move(*file);
   request.argv = step.argv;
@@ -127,7 +137,29 @@ Result<void> Attempt::start_program(Node& node) {
   return {};
 }
 
-void Attempt::start_sql(Node& node) {
+void Attempt::add_table_check() {
+  const auto is_table = [](const model::Publish& publish) { return !publish.table.empty(); };
+  if (std::none_of(pipeline_.publishes.begin(), pipeline_.publishes.end(), is_table)) return;
+  check_tables_.id = "(publishes)";  // no step can have this name
+  check_tables_.kind = model::Step::Kind::sql;
+  for (const model::Step& step : pipeline_.steps) check_tables_.needs.push_back(step.id);
+  Node node;
+  node.step = &check_tables_;
+  node.finds_tables = true;
+  nodes_.push_back(std::move(node));
+}
+
+SqlStep::Script Attempt::table_check() const {
+  SqlStep::Script script;
+  // To look is no reason to make the file.
+  if (pipeline_.database) script.database = duck::DatabaseFile{pipeline_.database->file, true};
+  for (const model::Publish& publish : pipeline_.publishes) {
+    if (!publish.table.empty()) script.find_tables.push_back(publish.table);
+  }
+  return script;
+}
+
+SqlStep::Script Attempt::script_of(const Node& node) const {
   const model::Step& step = *node.step;
   SqlStep::Script script;
   if (pipeline_.database) script.database = duck::DatabaseFile{pipeline_.database->file, pipeline_.database->read_only};
@@ -144,7 +176,12 @@ void Attempt::start_sql(Node& node) {
   for (const auto& [name, path] : run_.outputs) {
     if (step.sql.find("out_" + name) != std::string::npos) request.receipt = false;
   }
-  auto run = std::make_unique<SqlStep>(*step_services_, *sql_, step, std::move(script));
+  return script;
+}
+
+void Attempt::start_sql(Node& node) {
+  auto run = std::make_unique<SqlStep>(*step_services_, *sql_, *node.step,
+                                       node.finds_tables ? table_check() : script_of(node));
   run->start();
   node.run = std::move(run);
   if (progress_timer_ == 0) {
@@ -191,6 +228,16 @@ void Attempt::end_step(Node& node) {
   settle_step(node, std::move(result));
 }
 
+/// The error, with the outcome where the text does not say it; a step's own time-out was said when it came.
+void Attempt::note_end(const Node& node, const wire::StepResult& result) {
+  using wire::StepOutcome;
+  const bool own_timeout = result.outcome == StepOutcome::timed_out && result.error == timeout_text(*node.step);
+  if (result.error.empty() || own_timeout) return;
+  if (node.finds_tables) return note("", result.error);
+  const bool says_all = result.outcome == StepOutcome::timed_out || result.outcome == StepOutcome::cancelled;
+  note(node.step->id, (says_all ? "" : std::string(to_text(result.outcome)) + ": ") + result.error);
+}
+
 void Attempt::settle_step(Node& node, wire::StepResult result) {
   using wire::StepOutcome;
   services_.reactor.cancel_timer(std::exchange(node.timeout, 0));
@@ -199,12 +246,15 @@ void Attempt::settle_step(Node& node, wire::StepResult result) {
   result.started_at = node.started_at;
   if (node.started_at) result.finished_at = now();
   if (result.outcome == StepOutcome::timed_out && result.error.empty()) {
-    result.error = stopped_ == model::Outcome::timed_out || !node.step->timeout
-                       ? "ended with the run's time-out"
-                       : fmt::format("timed out after {}", format_duration(*node.step->timeout));
+    result.error = stopped_ == model::Outcome::timed_out || !node.step->timeout ? "ended with the run's time-out"
+                                                                                : timeout_text(*node.step);
   }
   if (result.outcome == StepOutcome::cancelled && result.error.empty()) result.error = "ended with the run";
-  if (!result.error.empty()) note(node.step->id, std::string(to_text(result.outcome)) + ": " + result.error);
+  if (node.finds_tables && result.outcome != StepOutcome::failed) {
+    node.result = std::move(result);
+    return;
+  }
+  note_end(node, result);
   log_->flush();
   ended_.push_back(result.step);
   node.result = std::move(result);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "model/pipeline.h"
 #include "worker/text.h"
 
 namespace eider::worker {
@@ -59,7 +60,7 @@ std::vector<std::string> program_environment(const std::map<std::string, std::st
   all["PWD"] = run.workspace;
   for (const auto& [name, value] : of_step) all[name] = value;
   all["EIDER_SCHEDULED_FOR"] = all["EIDER_PARTITION"] = "";
-  for (const auto& [name, value] : run.facts) all["EIDER_" + upper(identifier(name))] = value;
+  for (const auto& [name, value] : run.facts) all["EIDER_" + upper(model::identifier(name))] = value;
   for (const auto& [name, path] : run.outputs) all["EIDER_OUT_" + upper(name)] = path;
   all["EIDER_RUN_ID"] = run.run_id;
   all["EIDER_ATTEMPT"] = std::to_string(run.attempt);
@@ -79,7 +80,7 @@ std::map<std::string, std::optional<std::string>> sql_variables(const RunContext
                                                                 const std::string& facts_json) {
   std::map<std::string, std::optional<std::string>> out;
   for (const char* may_be_null : {"scheduled_for", "partition", "params", "trigger"}) out[may_be_null] = std::nullopt;
-  for (const auto& [name, value] : run.facts) out[identifier(name)] = value;
+  for (const auto& [name, value] : run.facts) out[model::identifier(name)] = value;
   for (const auto& [name, path] : run.outputs) out["out_" + name] = path;
   out["run_id"] = run.run_id;
   out["attempt"] = std::to_string(run.attempt);
@@ -120,10 +121,8 @@ Result<std::string> find_program(const std::string& argv0, const std::string& pa
     begin = end + 1;
   }
   if (!not_permitted.empty()) return not_executable(not_permitted);
-  return Error{
-      ErrorCode::not_found,
-      fmt::format("there is no program `{}` in the PATH of the server ({}); install it, or write its path in `run:`",
-                  argv0, folders)};
+  return Error{ErrorCode::not_found,
+               fmt::format("there is no program `{}` in the PATH; install it, or write its path in `run:`", argv0)};
 }
 
 }  // namespace eider::worker

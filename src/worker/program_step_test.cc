@@ -93,7 +93,7 @@ TEST_F(Program, O21CancelEndsTheWholeGroup) {
   EXPECT_EQ(read_fifo(workspace), "ready");
   const auto result = cancel(worker, run);
   EXPECT_EQ(result.outcome, Outcome::cancelled);
-  EXPECT_EQ(result.error, "cancelled: by a test");
+  EXPECT_EQ(result.error, "by a test");
   EXPECT_EQ(result.signal, SIGTERM);
   EXPECT_TRUE(is_gone(-pid));
   EXPECT_TRUE(run.lock_is_free());
@@ -146,6 +146,20 @@ TEST_F(Program, O22ATimeOutIsATimeOutThoughTheExitCodeIsZero) {
   EXPECT_EQ(step_of(result, "a").exit_code, 0);
   EXPECT_EQ(step_of(result, "b").outcome, StepOutcome::succeeded);
   EXPECT_EQ(step_of(result, "c").outcome, StepOutcome::skipped);
+}
+
+TEST_F(Program, TheLogSaysOnceHowAStepEnded) {
+  TestWorker worker(workspace);
+  auto slow = pipeline({shell("a", "sleep 600"), shell("b", "true", {"a"})});
+  slow.steps[0].timeout = std::chrono::milliseconds(100);
+  TestRun timed_out(workspace, slow);
+  timed_out.run_on(worker);
+  EXPECT_EQ(timed_out.log_text("eider"), "timed out after 100ms\nskipped: a step that it needs did not succeed\n");
+  TestRun missing(workspace, pipeline({program("a", {"pyton3"})}), 1, "run-2");
+  missing.run_on(worker);
+  const std::string text = missing.log_text("eider");
+  EXPECT_NE(text.find("the PATH is "), std::string::npos) << text;
+  EXPECT_NE(text.find("failed: there is no program `pyton3` in the PATH; install it"), std::string::npos) << text;
 }
 
 TEST_F(Program, ACancelRightAfterTheJobStartsNothing) {

@@ -40,11 +40,24 @@ Publishing::Publishing(const model::Pipeline& pipeline, const std::string& works
   }
 }
 
+std::vector<std::string> Publishing::assets() const {
+  std::vector<std::string> out;
+  for (const Staged& one : all_) out.push_back(one.asset);
+  return out;
+}
+
 std::map<std::string, std::string> Publishing::names() const {
   std::map<std::string, std::string> out;
-  for (const Staged& one : all_) out.emplace(identifier(one.asset), one.staged);
-  for (const Staged& one : all_) out.emplace(identifier(one.asset.substr(one.asset.rfind('.') + 1)), one.staged);
+  for (const auto& [name, index] : model::output_names(assets())) out.emplace(name, all_[index].staged);
   return out;
+}
+
+std::string Publishing::shortest_name(const std::string& staged) const {
+  std::string shortest;
+  for (const auto& [name, path] : names()) {
+    if (path == staged && (shortest.empty() || name.size() < shortest.size())) shortest = name;
+  }
+  return shortest;
 }
 
 Result<void> Publishing::prepare() const {
@@ -76,7 +89,7 @@ Result<std::vector<wire::Rename>> Publishing::collect() const {
     struct stat info {};
     if (::lstat(one.staged.c_str(), &info) != 0) {
       if (errno != ENOENT) return io_error(one.staged, errno);
-      const std::string name = identifier(one.asset.substr(one.asset.rfind('.') + 1));
+      const std::string name = shortest_name(one.staged);
       return Error{
           ErrorCode::invalid,
           fmt::format("no step wrote {}, which the pipeline publishes as {}; write it to the path in the variable "

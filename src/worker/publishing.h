@@ -22,9 +22,7 @@ class Publishing {
  public:
   Publishing(const model::Pipeline& pipeline, const std::string& workspace, const std::string& run_id, int attempt);
 
-  /// Staged path by name: the last part of the asset's name, and its full name; other characters than letters and
-  /// digits are `_`. Where two assets have the same last part, only the full names tell them apart: the short one is
-  /// the first's.
+  /// Staged path by name, see model::output_names.
   std::map<std::string, std::string> names() const;
 
   /// Makes the targets' folders, and removes what killed earlier attempts of this run left staged.
@@ -35,6 +33,9 @@ class Publishing {
   void discard() const;
 
  private:
+  std::vector<std::string> assets() const;
+  std::string shortest_name(const std::string& staged) const;
+
   std::string run_id_;
   int attempt_ = 0;
   std::vector<Staged> all_;

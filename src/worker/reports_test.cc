@@ -77,7 +77,7 @@ TEST_F(WithoutServer, AnAdoptedRunCanBeCancelled) {
   back.send(wire::Cancel{"run-1", 1, "changed my mind"});
   const auto result = back.wait_for<wire::Finished>().result;
   EXPECT_EQ(result.outcome, Outcome::cancelled);
-  EXPECT_EQ(result.error, "cancelled: changed my mind");
+  EXPECT_EQ(result.error, "changed my mind");
   EXPECT_EQ(worker.wait_for_exit(), 0);
 }
 

@@ -49,6 +49,7 @@ std::optional<duck::ScriptOutcome> SqlStep::run_script() {
     if (interrupted_) connection_->interrupt();
     connection = connection_.get();
   }
+  if (!script_.find_tables.empty()) return connection->find_tables(script_.find_tables);
   return connection->run(script_.request, [this](std::string_view line) { post_line(line); });
 }
 

@@ -20,6 +20,7 @@ class SqlStep final : public StepRun {
     std::optional<duck::DatabaseFile> database;
     duck::Facts variables;
     duck::ScriptRequest request;
+    std::vector<std::string> find_tables;  ///< in place of the request: Connection::find_tables
   };
 
   SqlStep(StepServices& services, SqlSession& session, const model::Step& step, Script script);

@@ -106,6 +106,47 @@ TEST_F(Sql, ACancelInterruptsTheQuery) {
   EXPECT_EQ(after.outcome, Outcome::succeeded) << after.error;
 }
 
+TEST_F(Sql, APublishedTableMustBeThereInTheEnd) {
+  TestWorker worker(workspace, patient_limits());
+  auto one = on_file({sql("make", "CREATE SCHEMA s; CREATE TABLE s.t (x INT); CREATE VIEW v AS FROM s.t")});
+  one.publishes = {{"a.t", "", "s.t", ""}, {"a.v", "", "v", ""}};
+  auto result = TestRun(workspace, one).run_on(worker);
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.error;
+  EXPECT_EQ(result.steps.size(), 1U) << "what is well is not shown";
+
+  one.steps = {sql("make", "SELECT 1")};
+  one.publishes = {{"a.t", "", "s.t", ""}, {"a.x", "", "s.nonexist", ""}};
+  TestRun missing(workspace, one, 1, "run-2");
+  result = missing.run_on(worker);
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_TRUE(result.error.starts_with("no step made the table s.nonexist, which the pipeline publishes: "))
+      << result.error;
+  EXPECT_NE(missing.log_text("eider").find("no step made the table s.nonexist"), std::string::npos);
+
+  // Programs alone, and they made no file: to look makes none either.
+  one.steps = {program("a", {"true"})};
+  one.database->file = "other.duckdb";
+  result = TestRun(workspace, one, 1, "run-3").run_on(worker);
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_FALSE(workspace.has("other.duckdb"));
+}
+
+TEST_F(Sql, TheFolderOfTheDatabaseIsMade) {
+  TestWorker worker(workspace, patient_limits());
+  auto deep = on_file({sql("make", "CREATE TABLE t (x INT)")});
+  deep.database->file = "data/deep/w.duckdb";
+  const auto result = TestRun(workspace, deep).run_on(worker);
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.error;
+  EXPECT_TRUE(workspace.has("data/deep/w.duckdb"));
+}
+
+TEST_F(Sql, AnErrorNamesItsStepOnce) {
+  TestWorker worker(workspace, patient_limits());
+  const auto result = TestRun(workspace, pipeline({sql("broken", "SELECT nosuch")})).run_on(worker);
+  EXPECT_TRUE(result.error.starts_with("step broken: pipelines/p.yaml:1:8: Binder Error")) << result.error;
+  EXPECT_EQ(result.error.find("broken"), result.error.rfind("broken")) << result.error;
+}
+
 TEST_F(Sql, AStepsTimeOutInterruptsTheQuery) {
   TestWorker worker(workspace, patient_limits());
   auto slow = pipeline({sql("a", kEndless)});

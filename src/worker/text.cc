@@ -86,15 +86,6 @@ std::string_view cut_at_character(std::string_view bytes, std::size_t limit_byte
   return bytes.substr(0, limit_bytes);
 }
 
-std::string identifier(std::string_view name) {
-  std::string out(name);
-  for (char& c : out) {
-    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!kept) c = '_';
-  }
-  return out;
-}
-
 std::string upper(std::string_view name) {
   std::string out(name);
   for (char& c : out) {

@@ -12,8 +12,6 @@ bool append_json_string(std::string& out, std::string_view bytes);
 void append_base64(std::string& out, std::string_view bytes);
 /// The longest prefix of at most `limit_bytes` that does not end within a character.
 std::string_view cut_at_character(std::string_view bytes, std::size_t limit_bytes);
-/// `a.b-c` -> `a_b_c`: what may be the name of a variable.
-std::string identifier(std::string_view name);
 std::string upper(std::string_view name);
 
 }  // namespace eider::worker

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "model/pipeline.h"
@@ -17,6 +18,7 @@ struct Surroundings {
   const model::Settings& settings;
   const Folder& folder;
   std::size_t sql_limit_bytes;
+  std::optional<Instant> now;  ///< none: what lies in the past is not looked for
   YamlValue root;
   Complaints& complaints;
 };

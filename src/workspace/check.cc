@@ -1,9 +1,11 @@
 // The checks of a whole pipeline (assemble.h).
+#include <map>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "timing/interval.h"
+#include "timing/rule.h"
 #include "workspace/assemble.h"
 #include "workspace/words.h"
 
@@ -31,6 +33,7 @@ class Checker {
     if (needs_exist()) no_cycle();
     pools();
     publishes();
+    output_names();
     sizes();
   }
 
@@ -80,6 +83,9 @@ class Checker {
       complain(key("at"), fmt::format("{} is not in the years {} to {}", format_rfc3339(*timing.at), timing::kFirstYear,
                                       timing::kLastYear));
     }
+    if (around_.now && is_over(timing, *around_.now)) {
+      warn(key(timing.at ? "at" : "cron"), "lies in the past: the schedule is never due again");
+    }
     if (schedule.misfire == Misfire::all && schedule.overlap != Overlap::queue) {
       complain(key("misfire"),
                fmt::format("all needs overlap: queue. Say that a run is due at 02:30 each day and the server "
@@ -95,6 +101,15 @@ class Checker {
     if (schedule.catchup_window != usual.catchup_window) {
       warn(key("catchup_window"), "has no effect without misfire: all");
     }
+  }
+
+  /// What can't be read is complained about where it is read.
+  static bool is_over(const model::Timing& timing, Instant now) {
+    if (timing.at) return *timing.at <= now;
+    if (timing.cron.empty()) return false;
+    auto cron = timing::Cron::parse(timing.cron);
+    const auto zone = timing::Zone::load(timing.timezone);
+    return cron && zone && !timing::Rule::cron(std::move(*cron), *zone).next(now);
   }
 
   static std::string_view what_would_happen(Overlap overlap) {
@@ -229,6 +244,35 @@ class Checker {
     if (is_within(publish.path, before.path) || is_within(before.path, publish.path)) {
       complain(key + ".path", fmt::format("\"{}\" and \"{}\" (publishes[{}]) would overwrite each other", publish.path,
                                           before.path, before_index));
+    }
+  }
+
+  /// By which names steps write what is published (model::output_names).
+  void output_names() {
+    std::vector<std::string> assets;
+    for (const Publish& publish : pipeline_.publishes) {
+      if (!publish.path.empty()) assets.push_back(publish.asset);
+    }
+    std::map<std::string, std::size_t> wholes;
+    std::map<std::string, std::size_t> last_parts;
+    for (std::size_t i = 0; i < pipeline_.publishes.size(); ++i) {
+      const Publish& publish = pipeline_.publishes[i];
+      if (publish.path.empty()) continue;
+      const std::string key = fmt::format("publishes[{}].asset", i);
+      const auto [same, is_new] = wholes.emplace(model::identifier(publish.asset), i);
+      if (!is_new && pipeline_.publishes[same->second].asset != publish.asset) {
+        complain(key, fmt::format("\"{}\" and \"{}\" have the same name in steps, out_{}", publish.asset,
+                                  pipeline_.publishes[same->second].asset, same->first));
+      }
+      const std::string last = publish.asset.substr(publish.asset.rfind('.') + 1);
+      const auto [other, is_first] = last_parts.emplace(model::identifier(last), i);
+      if (is_first) continue;
+      const std::string& before = pipeline_.publishes[other->second].asset;
+      if (before == publish.asset || model::output_names(assets).contains(other->first))
+        continue;  // it is the whole name of a third
+      warn(key,
+           fmt::format("{} and {} both end in {}, so out_{} means neither: use out_{} and out_{}", before,
+                       publish.asset, last, other->first, model::identifier(before), model::identifier(publish.asset)));
     }
   }
 

@@ -14,18 +14,27 @@ constexpr std::size_t kLongestSourceLine = 160;
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
+std::string place_of(const Diagnostic& diagnostic) {
+  if (diagnostic.line <= 0) return diagnostic.file;
+  return fmt::format("{}:{}:{}", diagnostic.file, diagnostic.line, diagnostic.column);
+}
+
+std::string said_by(const Diagnostic& diagnostic) {
+  std::string out = diagnostic.key.empty() ? diagnostic.message : diagnostic.key + ": " + diagnostic.message;
+  if (!diagnostic.suggestion.empty()) out += fmt::format("; did you mean \"{}\"?", diagnostic.suggestion);
+  return out;
+}
+
 }  // namespace
 
 const char* to_text(Severity value) { return value == Severity::error ? "error" : "warning"; }
 
 std::string format(const Diagnostic& diagnostic) {
-  std::string out = diagnostic.file;
-  if (diagnostic.line > 0) out += fmt::format(":{}:{}", diagnostic.line, diagnostic.column);
-  out += fmt::format(": {}: ", to_text(diagnostic.severity));
-  if (!diagnostic.key.empty()) out += diagnostic.key + ": ";
-  out += diagnostic.message;
-  if (!diagnostic.suggestion.empty()) out += fmt::format("; did you mean \"{}\"?", diagnostic.suggestion);
-  return out;
+  return fmt::format("{}: {}: {}", place_of(diagnostic), to_text(diagnostic.severity), said_by(diagnostic));
+}
+
+std::string format_without_severity(const Diagnostic& diagnostic) {
+  return fmt::format("{}: {}", place_of(diagnostic), said_by(diagnostic));
 }
 
 std::string format_with_source(const Diagnostic& diagnostic) {

@@ -30,6 +30,8 @@ struct Diagnostic {
 
 /// `pipelines/x.yaml:12:7: error: schedules[0].overlap: "skipp" is not one of …; did you mean "skip"?`
 std::string format(const Diagnostic& diagnostic);
+/// The same without the severity, for lines that show it themselves.
+std::string format_without_severity(const Diagnostic& diagnostic);
 /// The same, with the source line and a caret below it, for terminals.
 std::string format_with_source(const Diagnostic& diagnostic);
 

@@ -120,7 +120,8 @@ class Loader {
     Mark name_mark;
     // What does not fit together is worth saying only when each part was understood.
     if (!complaints.has_errors()) {
-      const Surroundings around{out_.settings, folder_, options_.sql_limit_bytes, tree->root(), complaints};
+      const Surroundings around{out_.settings, folder_,      options_.sql_limit_bytes,
+                                options_.now,  tree->root(), complaints};
       model::Pipeline pipeline = assemble(std::move(draft), around);
       if (!complaints.has_errors()) check(pipeline, around);
       name_mark = tree->root().find("pipeline").mark();

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct LoadOptions {
   Environment environment;  ///< default: the process's
   std::size_t file_limit_bytes = 16 * 1024 * 1024;
   std::size_t sql_limit_bytes = 4 * 1024 * 1024;
+  std::optional<Instant> now;  ///< to warn of schedules that are never due again; none: no such warning
 };
 
 /// Errors: not_found (no such folder, or no eider.yaml in it), io. What is wrong in files is in the diagnostics.

@@ -247,12 +247,42 @@ TEST(LoadErrors, PoolsAndPublishes) {
             one("7:24: error: publishes[1].path: \"out/a\" and \"out\" (publishes[0]) would overwrite each other"));
   EXPECT_EQ(publish("path: a}\n  - {asset: m.x, path: b"),
             one("7:13: error: publishes[1].asset: \"m.x\" is published already by publishes[0]"));
+  EXPECT_EQ(publish("path: a}\n  - {asset: n.x, path: b"),
+            one("7:13: warning: publishes[1].asset: m.x and n.x both end in x, so out_x means neither: use out_m_x and "
+                "out_n_x"));
+  EXPECT_EQ(publish("path: a}\n  - {asset: x, path: b"), Lines{}) << "out_x is that of x";
+  EXPECT_EQ(publish("path: a}\n  - {asset: m_x, path: b"),
+            one("7:13: error: publishes[1].asset: \"m_x\" and \"m.x\" have the same name in steps, out_m_x"));
   EXPECT_EQ(said(steps + "database: {file: w.duckdb, mode: read}\npublishes: [{asset: a, table: t}]\n"),
             one("6:31: error: publishes[0].table: can't be published: the database is opened to read only"));
   EXPECT_EQ(said(steps + "database: .eider/x.duckdb\n"),
             one("5:11: error: database: \".eider/x.duckdb\" lies in Eider's own folder"));
   EXPECT_EQ(said(steps + "database: w.duckdb\npublishes: [{asset: a, path: ./w.duckdb}]\n"),
             one("6:30: error: publishes[0].path: is where the pipeline's database lies"));
+}
+
+TEST(LoadErrors, SchedulesThatAreNeverDueAgain) {
+  const TestFolder folder;
+  folder.write("eider.yaml", "logs: { limit: 1000 }\n");
+  LoadOptions options = with_variables({});
+  EXPECT_EQ(lines_of(load(folder, options).diagnostics),
+            one("eider.yaml:1:16: error: logs.limit: 1000 is too small; the least is 64KiB"));
+  folder.write("eider.yaml", "");
+  folder.write("pipelines/x.yaml", std::string("pipeline: x\nschedules:\n"
+                                               "  - {id: once, at: 2020-01-01T00:00:00Z}\n"
+                                               "  - {id: then, cron: \"0 0 0 1 1 * 2020\"}\n"
+                                               "  - {id: soon, at: 2031-01-01T00:00:00Z}\n"
+                                               "  - {id: ever, cron: \"0 0 * * *\"}\n") +
+                                       kSteps);
+  options.now = parse_rfc3339("2026-01-01T00:00:00Z").value();
+  const Workspace loaded = load(folder, options);
+  EXPECT_EQ(lines_of(loaded.diagnostics),
+            (Lines{"pipelines/x.yaml:3:20: warning: schedules[0].at: lies in the past: the schedule is never due again",
+                   "pipelines/x.yaml:4:22: warning: schedules[1].cron: lies in the past: the schedule is never due "
+                   "again"}));
+  EXPECT_TRUE(loaded.pipelines.contains("x")) << "it is a warning";
+  options.now.reset();
+  EXPECT_TRUE(load(folder, options).diagnostics.empty());
 }
 
 // The names of case O-25. What passes the check can be part of a path.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <cerrno>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -53,7 +54,7 @@ steps:
   - id: count
     sql: sql/hello.sql         # a file, or the SQL itself
   - id: show
-    run: [sh, -c, 'echo "run $EIDER_RUN_ID, due $EIDER_SCHEDULED_FOR, is done"']
+    run: [sh, -c, 'echo "run $EIDER_RUN_ID (due ${EIDER_SCHEDULED_FOR:-by hand}) is done"']
     needs: [count]
     timeout: 1m
 
@@ -76,6 +77,20 @@ select getvariable('run_id'), now(), count(*), sum(range)
 from range(1000000);
 )";
 
+constexpr const char* kIgnored = R"(# Eider's own state, and the data that pipelines make
+.eider/
+*.duckdb
+*.duckdb.wal
+)";
+
+/// mkdir -p with the permissions that the person's umask says.
+Result<void> make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) return Error{ErrorCode::io, fmt::format("{}: {}", path, failed.message())};
+  return {};
+}
+
 /// Made only if nothing is there: an init must never overwrite.
 Result<void> write_new(const std::string& path, const std::string& content) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -86,21 +101,28 @@ Result<void> write_new(const std::string& path, const std::string& content) {
 }  // namespace
 
 std::vector<ScaffoldFile> scaffold_files() {
-  return {{"eider.yaml", kSettings}, {"pipelines/hello.yaml", kPipeline}, {"sql/hello.sql", kSql}};
+  return {{"eider.yaml", kSettings, false},
+          {"pipelines/hello.yaml", kPipeline, false},
+          {"sql/hello.sql", kSql, false},
+          {".gitignore", kIgnored, true}};
 }
 
 Result<std::vector<std::string>> write_scaffold(const std::string& root) {
   const std::vector<ScaffoldFile> files = scaffold_files();
-  for (const ScaffoldFile& file : files) {
+  const auto path_of = [&](const ScaffoldFile& file) { return (std::filesystem::path(root) / file.path).string(); };
+  const auto is_there = [&](const ScaffoldFile& file) {
     struct stat info {};
-    if (::lstat(fmt::format("{}/{}", root, file.path).c_str(), &info) == 0) {
-      return Error{ErrorCode::conflict, fmt::format("{}/{}: exists already; nothing was written", root, file.path)};
-    }
+    return ::lstat(path_of(file).c_str(), &info) == 0;
+  };
+  for (const ScaffoldFile& file : files) {
+    if (file.optional || !is_there(file)) continue;
+    return Error{ErrorCode::conflict, path_of(file) + ": exists already; nothing was written"};
   }
   std::vector<std::string> written;
   for (const ScaffoldFile& file : files) {
-    const std::string path = fmt::format("{}/{}", root, file.path);
-    if (auto made = make_folders(path.substr(0, path.rfind('/'))); !made) return made.error();
+    if (file.optional && is_there(file)) continue;
+    const std::string path = path_of(file);
+    if (auto made = make_folder(path.substr(0, path.rfind('/'))); !made) return made.error();
     if (auto wrote = write_new(path, file.content); !wrote) return wrote.error();
     written.push_back(file.path);
   }

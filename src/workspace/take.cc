@@ -95,8 +95,10 @@ bool check_range(Value& value, double amount, const std::function<std::string(do
 std::string show_number(double amount) { return fmt::format("{}", amount); }
 
 std::string show_size(double bytes) {
-  constexpr double mib = 1024.0 * 1024;
-  return bytes >= mib ? fmt::format("{}MiB", bytes / mib) : fmt::format("{} bytes", bytes);
+  constexpr double kib = 1024.0;
+  constexpr double mib = 1024.0 * kib;
+  if (bytes >= mib) return fmt::format("{}MiB", bytes / mib);
+  return bytes >= kib ? fmt::format("{}KiB", bytes / kib) : fmt::format("{} bytes", bytes);
 }
 
 /// The index of the written word among the row's choices.

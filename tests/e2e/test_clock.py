@@ -27,7 +27,7 @@ def test_an_impossible_date_is_refused_and_stops_nothing(workspace):
     told = workspace.cli("schedule", "preview", "--cron", "0 0 30 2 *", expect=2)
     assert "never" in told.stdout + told.stderr
     [diagnostic] = server.post("/api/v1/reload")["diagnostics"]
-    assert "never.yaml:2" in diagnostic and "cron" in diagnostic
+    assert "never.yaml:2" in diagnostic["text"] and "cron" in diagnostic["text"]
 
     tick(server, "1m", 10)
     assert covered(server.occurrences("good/s")) == series("2026-01-01T10:01:00Z", 10)

@@ -117,7 +117,7 @@ def test_the_other_verbs_in_json(small):
     assert [one["scheduled_for"] for one in small.json("schedule", "describe", "tick/s")["upcoming"]][:2] == [
         "2026-01-01T10:01:00Z", "2026-01-01T10:02:00Z"]
     [pool] = items(small, "pools")
-    assert pool == {"name": "one", "slots": 1, "used": 0, "waiting": 0, "holders": []}
+    assert pool == {"name": "one", "slots": 1, "used": 0, "waiting": 0, "holders": [], "held_by": []}
     status = small.json("status")
     assert status["health"] == "ok" and status["pipelines"] == 4 and status["schedules"] == 1
     assert status["pid"] == small.server.process.pid
@@ -125,6 +125,92 @@ def test_the_other_verbs_in_json(small):
     run = small.json("run", "tick")
     assert RUN <= set(run) and run["state"] == "succeeded"
     assert json.loads(small.cli("schema", expect=0).stdout)["$schema"]
+
+
+def test_pipelines_are_listed_with_and_without_a_server(small):
+    """Description, what comes next and open runs; the same from the files when no server is there."""
+    holder = small.server.start("holds")
+    small.server.wait_running(holder)
+    for running in (1, 0):
+        found = {one["name"]: one for one in items(small, "pipelines", "list")}
+        assert set(found) == {"tick", "fails", "holds", "waits"}
+        assert found["tick"]["description"] == "Says hello" and found["fails"]["next"] is None
+        assert (found["tick"]["active_schedules"], found["tick"]["paused_schedules"]) == (1, 0)
+        assert TIME.fullmatch(found["tick"]["next"])
+        assert found["holds"]["running"] == running
+        table = small.cli("pipelines", "list", expect=0).stdout
+        assert re.search(r"^tick +active +\S.* Says hello$", table, re.M) and re.search(r"^fails +by hand$", table, re.M), table
+        if running:
+            assert re.search(r"^holds +by hand +1 running$", table, re.M), table
+            (small.root / "go").touch()
+            small.server.wait_end(holder)
+            small.server.stop()
+    missing = small.cli("schedule", "list", "--pipeline", "tik", expect=2).stderr
+    assert missing == "eider: --pipeline: there is no pipeline `tik` in this workspace; did you mean `tick`?\n"
+
+
+def test_a_waiting_run_says_who_holds_what_it_wants(small):
+    """In JSON and in words; what is shown of an id can be typed in."""
+    holder, waiter = small.server.start("holds"), small.server.start("waits")
+    small.server.wait_running(holder)
+    small.server.advance("12s")
+    [waiting] = wait_for(lambda: small.json("runs", "show", waiter)["waiting_for"], "it waits")
+    assert waiting["held_by"] == [{"run_id": holder, "pipeline": "holds"}]
+    [pool] = items(small, "pools")
+    assert pool["held_by"] == waiting["held_by"]
+    shown = small.cli("runs", "show", waiter, expect=0).stdout
+    found = re.search(r"^waits for +pool one: 1 of 1 slots in use, 1 wanted \(for .*; held by holds (\S+)\)$", shown, re.M)
+    assert found, shown
+    assert small.json("runs", "show", found[1])["id"] == holder
+    small.cli("cancel", waiter, expect=0)
+    assert small.cli("cancel", waiter, expect=2).stderr == f"eider: the run {waiter} is cancelled already\n"
+    (small.root / "go").touch()
+    settle(small.server)
+
+
+def test_short_ids_of_one_instant_are_told_apart(workspace):
+    """Many schedules that are due at one instant: each id that a terminal shows names one run."""
+    for number in range(12):
+        workspace.pipeline(f"p{number}", 'schedules: [{ id: s, cron: "* * * * *" }]\nsteps: [{ id: one, run: ["true"] }]\n')
+    server = workspace.serve("--test-clock", "2026-01-01T10:00:30Z")
+    server.advance("30s")
+    settle(server)
+    for words in (["occurrences"], ["runs", "list"]):
+        _, text = on_terminal(workspace, *words, env={"NO_COLOR": "1"})
+        short = re.findall(r"(?<=\s)([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3})(?=\s)", text)
+        assert len(set(short)) == 12, text
+        for each in short:
+            assert workspace.json("runs", "show", each)["id"].startswith(each)
+
+
+def test_facts_of_steps_are_shown(workspace):
+    """What a program writes to $EIDER_OUTPUT, as a person reads it."""
+    workspace.pipeline("told", """
+        steps: [{ id: summary, run: [sh, -c, 'echo "{\\"rows\\": 1000, \\"note\\": \\"ok\\"}" > "$EIDER_OUTPUT"'] }]
+    """)
+    run = workspace.json("run", "told")
+    shown = workspace.cli("runs", "show", run["id"], expect=0).stdout
+    assert re.search(r"^STEP +FACTS\nsummary +rows=1000 note=ok$", shown, re.M), shown
+    assert re.search(r"^cause +by hand$", shown, re.M) and "definition" not in shown
+
+
+def test_a_fixed_delay_shows_no_grid(workspace):
+    """`from: completion`: the next instant, then in words; none while its own run goes on."""
+    workspace.pipeline("loop", """
+        schedules: [{ id: again, every: 3s, from: completion }]
+        steps: [{ id: s, run: [sh, -c, "until test -e go; do sleep 0.05; done"] }]
+    """)
+    server = workspace.serve("--test-clock", "2026-01-01T10:00:00Z")
+    for verb, name in (("describe", "upcoming"), ("preview", "items")):
+        shown = workspace.json("schedule", verb, "loop/again")
+        assert [one["scheduled_for"] for one in shown[name]] == ["2026-01-01T10:00:03Z"]
+        assert shown["then"] == "3 seconds after each run ends"
+        assert workspace.cli("schedule", verb, "loop/again").stdout.endswith("\nthen 3 seconds after each run ends\n")
+    server.advance("3s")
+    assert workspace.json("schedule", "preview", "loop/again")["items"] == []
+    (workspace.root / "go").touch()
+    settle(server)
+    assert len(workspace.json("schedule", "preview", "loop/again")["items"]) == 1
 
 
 def test_exit_codes(workspace, tmp_path):

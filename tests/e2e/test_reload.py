@@ -1,5 +1,6 @@
 """Files that change under a running server, and pauses."""
 
+import json
 import signal
 
 from clockwork import covered, decided, schedule, series, slots, tick
@@ -38,7 +39,10 @@ def test_one_bad_file_breaks_nothing_else(workspace):
     status = server.get("/api/v1/status")
     assert status["broken_files"] == 1 and status["pipelines"] == 50
     [diagnostic] = status["diagnostics"]
-    assert "bad.yaml:3" in diagnostic and "61" in diagnostic
+    assert diagnostic["file"] == "pipelines/bad.yaml" and diagnostic["severity"] == "error" and "61" in diagnostic["message"]
+    assert diagnostic["text"].startswith(f"pipelines/bad.yaml:{diagnostic['line']}:{diagnostic['column']}: error: ")
+    [told] = json.loads(workspace.cli("validate", "--json", expect=2).stdout)["diagnostics"]
+    assert told == diagnostic, "one shape, whoever says it"
 
     workspace.pipeline("bad", GOOD.replace("* * * * *", ""))
     hang_up(server)
@@ -70,7 +74,7 @@ def test_a_broken_settings_file_keeps_the_old_settings(workspace):
     workspace.write("eider.yaml", "workers: { max: many }\n")
     workspace.pipeline("new", GOOD)
     hang_up(server)
-    assert any("eider.yaml:1" in text for text in server.get("/api/v1/status")["diagnostics"])
+    assert any("eider.yaml:1" in one["text"] for one in server.get("/api/v1/status")["diagnostics"])
     tick(server, "30s")
     assert slots(server.runs()) == ["2026-01-01T10:01:00Z"]
     workspace.write("eider.yaml", "workers: { max: 2 }\n")

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "worker/duckdb/script_run.h"
+#include "worker/duckdb/script_text.h"
 
 namespace eider::worker::duck {
 namespace {
@@ -73,6 +74,23 @@ Connection::~Connection() = default;
 
 ScriptOutcome Connection::run(const ScriptRequest& request, const LineSink& log) {
   return ScriptRun(*impl_, request, log).go();
+}
+
+ScriptOutcome Connection::find_tables(const std::vector<std::string>& tables) {
+  for (const std::string& table : tables) {
+    std::string name;
+    for (std::size_t begin = 0; begin <= table.size();) {
+      const std::size_t end = std::min(table.find('.', begin), table.size());
+      name += (name.empty() ? "" : ".") + quote_identifier(std::string_view(table).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    if (auto found = prepare(impl_->library, impl_->handle.get(), "SELECT 1 FROM " + name); !found) {
+      const std::string why = found.error().message.substr(0, found.error().message.find('\n'));
+      return {ScriptOutcome::Kind::failed,
+              fmt::format("no step made the table {}, which the pipeline publishes: {}", table, why), 0};
+    }
+  }
+  return {};
 }
 
 std::optional<double> Connection::progress() const {

@@ -244,9 +244,8 @@ bool ScriptRun::fail_at(std::string message, std::optional<std::size_t> byte, bo
   std::string place = origin.sql_file.empty() ? origin.pipeline_file : origin.sql_file;
   if (byte) place = file_and_line(*byte);
   if (byte && exact) place += fmt::format(":{}", place_of(sql_, *byte).column);
-  outcome_.error = origin.sql_file.empty()
-                       ? fmt::format("{}: step \"{}\": {}", place, request_.step_id, message)
-                       : fmt::format("{} step \"{}\": {}: {}", origin.pipeline_file, request_.step_id, place, message);
+  outcome_.error = origin.sql_file.empty() ? fmt::format("{}: {}", place, message)
+                                           : fmt::format("{}: {}: {}", origin.pipeline_file, place, message);
   if (byte) outcome_.error += "\n" + excerpt(sql_, *byte);
   while (outcome_.error.ends_with('\n')) outcome_.error.pop_back();
   return false;

@@ -143,10 +143,9 @@ TEST_F(ScriptRunTest, shows_the_line_with_a_caret_in_every_statement) {
       "select 'a;\nb' as \"x;y\";\n/* c; */ -- d;\n  select 'äö', getvariable('x') + nosuch;\nselect 2;";
   const std::string last = "select $q$;\n;$q$;\n-- ü;\n\tselect i from\n\tnosuch";
   auto connection = connect();
-  EXPECT_EQ(
-      run(*connection, script(first)).error,
-      "pipelines/x.yaml step \"build\": sql/build.sql:1:8: Binder Error: Referenced column \"nosuch\" was not found "
-      "because the FROM clause is missing\n  select nosuch;\n         ^");
+  EXPECT_EQ(run(*connection, script(first)).error,
+            "pipelines/x.yaml: sql/build.sql:1:8: Binder Error: Referenced column \"nosuch\" was not found "
+            "because the FROM clause is missing\n  select nosuch;\n         ^");
   const std::string of_middle = run(*connection, script(middle)).error;
   EXPECT_NE(of_middle.find("sql/build.sql:4:35: "), std::string::npos) << of_middle;
   EXPECT_TRUE(of_middle.ends_with("    select 'äö', getvariable('x') + nosuch;\n" + std::string(36, ' ') + "^"))
@@ -183,7 +182,7 @@ TEST_F(ScriptRunTest, errors_of_rows_name_the_statement) {
 TEST_F(ScriptRunTest, a_block_in_the_pipeline_file_has_its_lines) {
   ScriptRequest request = script("\nselect nosuch");
   request.origin = {"pipelines/x.yaml", "", 30};
-  EXPECT_TRUE(run(*connect(), request).error.starts_with("pipelines/x.yaml:31:8: step \"build\": Binder Error: "));
+  EXPECT_TRUE(run(*connect(), request).error.starts_with("pipelines/x.yaml:31:8: Binder Error: "));
 }
 
 TEST_F(ScriptRunTest, a_pivot_does_not_shift_the_lines) {

@@ -169,6 +169,13 @@ Result<std::variant<Instance::Attached, FileHeld>> Instance::attach(const Databa
     return Outcome(found->second);
   }
   if (file.path.find('\0') != std::string::npos) return Error{ErrorCode::invalid, "the database's path holds a NUL"};
+  if (!file.read_only) {
+    std::error_code failed;
+    const auto folder = std::filesystem::path(file.path).parent_path();
+    std::filesystem::create_directories(folder, failed);
+    if (failed)
+      return Error{ErrorCode::io, fmt::format("cannot make the folder of {}: {}", file.path, failed.message())};
+  }
   Attached made{free_catalog_name(file.path), file.read_only, 1};
   const std::string catalog = quote_identifier(made.catalog);
   const auto attached = run_sql(library, control_.get(),

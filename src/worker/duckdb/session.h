@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -35,7 +36,7 @@ struct SessionOptions {
   std::string time_zone;          ///< of TIMESTAMPTZ in SQL; empty: UTC
 };
 
-/// The DuckDB file of a pipeline. One that does not exist is made when it is opened for writing.
+/// The DuckDB file of a pipeline. One that does not exist is made, with its folder, when it is opened for writing.
 struct DatabaseFile {
   std::string path;
   bool read_only = false;
@@ -98,6 +99,8 @@ class Connection {
 
   /// Runs the whole script. Rows of its last query go to `log` as a small table, changed row counts as a line each.
   ScriptOutcome run(const ScriptRequest& request, const LineSink& log);
+  /// Whether each of these tables or views (`name`, `schema.name`) is there; failed names the first that is not.
+  ScriptOutcome find_tables(const std::vector<std::string>& tables);
   /// 0 to 1 for the statement that runs now; nothing when DuckDB cannot tell.
   std::optional<double> progress() const;
   /// For good: the statement that runs now and every later one ends. DuckDB may need seconds to notice.
