@@ -96,7 +96,7 @@ void ScriptRun::find_pieces() {
 bool ScriptRun::check_statements() {
   for (idx_t i = 0; i < count_; ++i) {
     const std::string word = pieces_.empty() ? std::string() : first_word(sql_, pieces_[i]);
-    if (word == "install" || word == "force") {
+    if (word == "install" || (word == "force" && second_word(sql_, pieces_[i]) == "install")) {
       return fail_at(
           "INSTALL is refused: a run downloads nothing. Install the extension once, outside of Eider; LOAD "
           "then works",
