@@ -19,6 +19,11 @@ constexpr std::size_t kLargestList = 16UL << 20;
 
 std::string ending_of(const AttemptId& id) { return fmt::format(".{}.{}.tmp", id.run_id, id.attempt); }
 
+/// DuckDB writes there when it replaces a file, until the new one is whole.
+std::string temporary_of_copy(const fs::path& path) {
+  return (path.parent_path() / ("tmp_" + path.filename().string())).string();
+}
+
 bool may_be_staged(const fs::path& path, const AttemptId& id) {
   const std::string name = path.filename().string();
   return path.is_absolute() && name.starts_with('.') && name.ends_with(ending_of(id));
@@ -52,7 +57,7 @@ Result<void> remove_staged(const Layout& layout, const AttemptId& id) {
     const std::string path = text->substr(at, end - at);
     at = end + 1;
     if (!may_be_staged(path, id)) continue;
-    for (const std::string& one : {path, aside(path)}) {
+    for (const std::string& one : {path, aside(path), temporary_of_copy(path)}) {
       std::error_code error;
       fs::remove_all(one, error);
       if (error) left += fmt::format("{}can't remove {}: {}", left.empty() ? "" : "; ", one, error.message());

@@ -25,8 +25,8 @@ std::string staged_path(const std::string& target, const AttemptId& id);
 /// seconds before may stay (ADR 0008).
 Result<void> list_staged(const Layout& layout, const AttemptId& id, const std::vector<std::string>& staged);
 
-/// Removes what the attempt's list names, whole folders too, and what its renames put aside; then the list. A list is
-/// believed only as far as its paths could be staged by that attempt. Without a list there is nothing to do.
+/// Removes what the attempt's list names, whole folders too, and what its renames or DuckDB put beside; then the list.
+/// A list is believed only as far as its paths could be staged by that attempt. Without a list there is nothing to do.
 /// An Error names what can't be removed, and the list stays. Only for an attempt that is over, or by its worker; never
 /// while its renames may still be repeated. It blocks on the disk.
 Result<void> remove_staged(const Layout& layout, const AttemptId& id);

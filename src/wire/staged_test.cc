@@ -50,12 +50,14 @@ TEST_F(StagedFiles, AreRemovedWithTheirList) {
   fs::create_directories(folder + "/deep");
   write(folder + "/deep/part");
   fs::create_directories(folder + ".old");
+  const std::string temporary = write(at("out/tmp_.folder.run-1.2.tmp"));
   write(at("out/file"));
   const auto removed = remove_staged(layout_, id_);
   ASSERT_TRUE(removed.ok()) << removed.error().message;
   EXPECT_FALSE(fs::exists(file));
   EXPECT_FALSE(fs::exists(folder));
   EXPECT_FALSE(fs::exists(folder + ".old"));
+  EXPECT_FALSE(fs::exists(temporary));
   EXPECT_TRUE(fs::exists(at("out/file")));
   EXPECT_FALSE(has_list(id_));
   EXPECT_TRUE(remove_staged(layout_, id_).ok()) << "again";

@@ -1,6 +1,7 @@
 // Published files: staged, named, renamed after the commit point; and what a failed or killed attempt leaves.
 #include "worker/publishing.h"
 
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -111,6 +112,19 @@ TEST(Publishing, AFileThatCantTakeThePlaceOfAFolderPublishesNothing) {
   EXPECT_EQ(run.result_file().outcome, Outcome::failed);
   EXPECT_EQ(names_in(workspace, "out"), std::vector<std::string>{"isdir"});
   EXPECT_TRUE(names_in(workspace, ".eider/staged").empty());
+}
+
+TEST(Publishing, AFolderThatCantBeWrittenIsRefusedBeforeAStepRuns) {
+  const Workspace workspace;
+  std::filesystem::create_directories(workspace.path("out"));
+  ASSERT_EQ(::chmod(workspace.folder.c_str(), 0755), 0);
+  const Publishing one(publishing({}, {file("marts.one", "out/one")}), workspace.folder, "run-1", 1);
+  const auto before = static_cast<uid_t>(::setfsuid(65534));  // also when the tests run as root
+  const auto prepared = one.prepare();
+  ::setfsuid(before);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_NE(prepared.error().message.find("its folder can't be written: Permission denied"), std::string::npos)
+      << prepared.error().message;
 }
 
 TEST(Publishing, AMountPointIsRefusedBeforeAStepRuns) {
