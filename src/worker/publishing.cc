@@ -5,6 +5,9 @@
 #include <unistd.h>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
 
 #include "base/fd.h"
 #include "worker/text.h"

@@ -54,12 +54,14 @@ Result<bool> rename_without_replacing(const std::string& from, const std::string
 }
 
 Result<void> make(const Library& library, duckdb_connection connection, const std::string& file) {
-  auto made = run_sql(library, connection,
-                      fmt::format("ATTACH {0} AS {1} (TYPE duckdb); CREATE TABLE {1}.main.{2} {3}; CHECKPOINT {1}",
-                                  quote_literal(file), kCatalog, receipts_table, receipts_columns));
+  const auto made =
+      run_sql(library, connection,
+              fmt::format("ATTACH {0} AS {1} (TYPE duckdb); CREATE TABLE {1}.main.{2} {3}; CHECKPOINT {1}",
+                          quote_literal(file), kCatalog, receipts_table, receipts_columns));
   const auto detached = run_sql(library, connection, fmt::format("DETACH DATABASE IF EXISTS {}", kCatalog));
-  if (!made) return made;
-  if (!detached) return detached;
+  for (const auto* done : {&made, &detached}) {
+    if (!*done) return done->error();
+  }
   ::unlink((file + ".wal").c_str());  // all of it is in the file
   return sync_path(file);
 }
