@@ -14,11 +14,16 @@ void UniqueFd::reset(int fd) {
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t limit_bytes) {
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_NONBLOCK: opening a pipe would wait for its other end.
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file) {
     if (errno == ENOENT || errno == ENOTDIR) return Error{ErrorCode::not_found, path + ": no such file"};
+    if (errno == ENXIO) return Error{ErrorCode::invalid, path + ": is no regular file"};  // a socket
     return io_error(path, errno);
   }
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return io_error(path, errno);
+  if (!S_ISREG(info.st_mode)) return Error{ErrorCode::invalid, path + ": is no regular file"};
   std::string out;
   char buffer[65536];
   while (true) {
@@ -44,7 +49,7 @@ Result<void> write_all(int fd, std::string_view bytes) {
 }
 
 Result<void> sync_path(const std::string& path) {
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file) return io_error(path, errno);
   if (::fsync(file.get()) != 0) return io_error("fsync " + path, errno);
   return {};
@@ -55,7 +60,8 @@ namespace {
 Result<void> replace(const std::string& path, std::string_view bytes, bool sync) {
   const std::string beside = path + ".tmp";
   {
-    UniqueFd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    // O_NONBLOCK: a pipe that lies there is an error, and is not waited for.
+    UniqueFd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0600));
     if (!file) return io_error(beside, errno);
     if (auto written = write_all(file.get(), bytes); !written) {
       ::unlink(beside.c_str());  // on a full disk, half a file is in the way

@@ -32,7 +32,8 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// The whole file. `limit_bytes` bounds memory: a larger file is an Error `refused`; a missing one `not_found`.
+/// The whole of a regular file. `limit_bytes` bounds memory: a larger file is an Error `refused`; a missing one
+/// `not_found`; a pipe, device or folder `invalid`, and is not waited for.
 Result<std::string> read_file(const std::string& path, std::size_t limit_bytes);
 /// Writes every byte, through short writes and EINTR.
 Result<void> write_all(int fd, std::string_view bytes);

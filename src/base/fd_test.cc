@@ -47,6 +47,19 @@ TEST(UniqueFd, ReleaseGivesItAway) {
   ::close(raw);
 }
 
+TEST_F(Files, APipeADeviceOrAFolderIsRefusedAndNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const std::string& special : {path("pipe"), std::string("/dev/zero"), folder_}) {
+    const auto text = read_file(special, 100);
+    ASSERT_FALSE(text.ok()) << special;
+    EXPECT_EQ(text.error().code, ErrorCode::invalid);
+    EXPECT_EQ(text.error().message, special + ": is no regular file");
+  }
+  ASSERT_EQ(::mkfifo(path("a.tmp").c_str(), 0600), 0);
+  EXPECT_FALSE(replace_file(path("a"), "text").ok());
+  EXPECT_TRUE(read_file("/proc/self/stat", 65536).ok());
+}
+
 TEST_F(Files, ReadsWhatWasWritten) {
   for (const auto& write : {write_file_durably, replace_file}) {
     ASSERT_TRUE(write(path("a"), "first").ok());
@@ -63,7 +76,7 @@ TEST_F(Files, ReadsWhatWasWritten) {
 TEST_F(Files, SaysWhyAFileCannotBeRead) {
   EXPECT_EQ(read_file(path("missing"), 10).error().code, ErrorCode::not_found);
   EXPECT_EQ(read_file(path("missing/below"), 10).error().code, ErrorCode::not_found);
-  EXPECT_EQ(read_file(folder_, 10).error().code, ErrorCode::io);
+  EXPECT_EQ(read_file(folder_, 10).error().code, ErrorCode::invalid);
   ASSERT_TRUE(write_file_durably(path("big"), std::string(100'000, 'x')).ok());
   EXPECT_EQ(read_file(path("big"), 99'999).error().code, ErrorCode::refused);
   EXPECT_EQ(read_file(path("big"), 100'000)->size(), 100'000U);

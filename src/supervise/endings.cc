@@ -11,8 +11,8 @@ constexpr Micros kFirstPause = std::chrono::milliseconds(1);
 constexpr Micros kLongestPause = std::chrono::seconds(1);
 constexpr std::size_t kLargestResult = 64UL << 20;
 
-/// Runs where the disk may be slow. A result whose files can't be put in place is a failure in words: what was made
-/// stays where it was staged.
+/// Runs where the disk may be slow. A result whose files can't be put in place is a failure, as when its worker says
+/// so.
 Remains collect_remains(const std::string& folder, const std::string& run_id, int attempt) {
   Remains out;
   auto found = read_result(folder, run_id, attempt);

@@ -9,6 +9,7 @@
 #include "supervise/endings.h"
 #include "supervise/fleet.h"
 #include "supervise/lock_file.h"
+#include "wire/staged.h"
 
 namespace eider::supervise {
 namespace {
@@ -19,8 +20,15 @@ bool wears_out(model::Outcome outcome) {
          outcome == model::Outcome::crashed || outcome == model::Outcome::interrupted;
 }
 
+void drop_staged(const wire::Layout& layout, const wire::AttemptId& id) {
+  if (auto removed = wire::remove_staged(layout, id); !removed) log::warning(removed.error().message);
+}
+
 /// The result stays, as the log does: it goes with the run's folder.
-void remove_traces(const std::string& folder, int attempt) {
+void remove_traces(const wire::Layout& layout, const wire::AttemptId& id) {
+  const std::string folder = layout.run_folder(id.run_id);
+  const int attempt = id.attempt;
+  drop_staged(layout, id);
   ::unlink(wire::Layout::attempt_socket(folder, attempt).c_str());
   std::error_code error;
   std::filesystem::remove_all(wire::Layout::attempt_temp(folder, attempt), error);
@@ -297,10 +305,25 @@ struct ProcessWorkers::Impl {
   void forget(const std::string& run_id, int attempt) {
     // Here and now, in order with the hand-off of a next attempt: see lock_file.h.
     if (!attempts.contains(run_id)) locks.ended(options.layout.lock_file(run_id));
-    files.post([folder = options.layout.run_folder(run_id), attempt]() -> Background::Completion {
-      remove_traces(folder, attempt);
+    files.post([layout = options.layout, id = wire::AttemptId{run_id, attempt}]() -> Background::Completion {
+      remove_traces(layout, id);
       return {};
     });
+  }
+
+  /// What attempts of an earlier server had staged, as far as they are over: those that are not were taken up at boot,
+  /// and are forgotten at their end. One of a run that the store does not know (an older copy of it) may still live.
+  void clean_up_after_earlier_server() {
+    for (const wire::AttemptId& id : std::exchange(staged_before, {})) {
+      const auto live = attempts.find(id.run_id);
+      const bool over = live == attempts.end() ? lock_is_free(options.layout.lock_file(id.run_id))
+                                               : live->second->over.attempt != id.attempt;
+      if (!over) continue;
+      files.post([layout = options.layout, id]() -> Background::Completion {
+        drop_staged(layout, id);
+        return {};
+      });
+    }
   }
 
   void close(bool leave_running) {
@@ -324,6 +347,8 @@ struct ProcessWorkers::Impl {
   std::vector<WorkerEvent> events;
   std::unordered_map<std::string, std::unique_ptr<Live>> attempts;  ///< by run: a run has one at a time (I3)
   std::unordered_map<std::string, UniqueFd> connections;            ///< made by inspect(), for adopt()
+  /// Seen before this server handed anything off.
+  std::vector<wire::AttemptId> staged_before = wire::staged_lists(options.layout);
   LockFiles locks;  ///< outlives the spawner's thread, whose last child may hold one of them
   Background spawner;
   Background files;
@@ -337,6 +362,10 @@ ProcessWorkers::~ProcessWorkers() = default;
 Result<std::unique_ptr<ProcessWorkers>> ProcessWorkers::open(Reactor& reactor, ProcessWorkersOptions options) {
   for (const std::string& folder : {options.layout.locks_folder(), options.layout.runs_folder()}) {
     if (auto made = make_folders(folder); !made) return made.error();
+  }
+  // A result that names files to publish must not be lost with a folder above it.
+  for (const std::string& folder : {options.layout.state_folder(), options.layout.workspace}) {
+    if (auto synced = sync_path(folder); !synced) return synced.error();
   }
   std::unique_ptr<ProcessWorkers> out(new ProcessWorkers(std::make_unique<Impl>(reactor, std::move(options))));
   out->impl_->fleet.start_spare();
@@ -358,7 +387,10 @@ void ProcessWorkers::end_left_overs(const std::string& run_id, int attempt) {
   impl_->end_found(run_id, attempt, Micros(0));
 }
 void ProcessWorkers::forget(const std::string& run_id, int attempt) { impl_->forget(run_id, attempt); }
-std::vector<WorkerEvent> ProcessWorkers::take_events() { return std::exchange(impl_->events, {}); }
+std::vector<WorkerEvent> ProcessWorkers::take_events() {
+  impl_->clean_up_after_earlier_server();
+  return std::exchange(impl_->events, {});
+}
 void ProcessWorkers::close(bool leave_running) { impl_->close(leave_running); }
 
 }  // namespace eider::supervise

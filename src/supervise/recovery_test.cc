@@ -4,6 +4,7 @@
 
 #include "supervise/lock_file.h"
 #include "supervise/process_workers_fixture.h"
+#include "wire/staged.h"
 
 namespace eider::supervise {
 namespace {
@@ -18,7 +19,69 @@ class Recovery : public ProcessWorkersTest {
     leave({pid});
     return pid;
   }
+  std::string staged(int attempt) const { return wire::staged_path(options_.layout.workspace + "/a", {"a", attempt}); }
+  bool has(const std::string& path) const { return std::filesystem::exists(path); }
+  /// The server goes; what it posted to its threads is done then.
+  void stop() { workers_.reset(); }
 };
+
+TEST_F(Recovery, WhatAKilledWorkerStagedGoesWhenItsAttemptIsForgotten) {
+  open();
+  run("a", "stage and die");
+  EXPECT_TRUE(has(staged(1)));
+  workers_->forget("a", 1);
+  stop();
+  EXPECT_FALSE(has(staged(1)));
+  EXPECT_TRUE(wire::staged_lists(options_.layout).empty());
+}
+
+TEST_F(Recovery, WhatIsStagedOutlivesTheServerAsLongAsItsAttemptIsNotOver) {
+  const int pid = start_and_leave("stage, wait and die");
+  wait_for_exit(pid);
+  // An attempt that is over, too: its server was killed before it forgot it.
+  ASSERT_TRUE(write_file_durably(staged(0), "half").ok());
+  ASSERT_TRUE(wire::list_staged(options_.layout, {"a", 0}, {staged(0)}).ok());
+  open();
+  workers_->end_left_overs("a", 1);
+  over("a");
+  stop();
+  EXPECT_FALSE(has(staged(0)));
+  EXPECT_TRUE(has(staged(1)));
+  EXPECT_EQ(wire::staged_lists(options_.layout), (std::vector<wire::AttemptId>{{"a", 1}}));
+  open();
+  workers_->end_left_overs("a", 1);
+  over("a");
+  workers_->forget("a", 1);
+  stop();
+  EXPECT_FALSE(has(staged(1)));
+}
+
+TEST_F(Recovery, WhatAnAttemptStagedThatIsOverGoesWithTheNextServer) {
+  const int pid = start_and_leave("stage, wait and die");
+  wait_for_exit(pid);
+  // Of a run that is not known here, and lives.
+  const std::string living = wire::staged_path(options_.layout.workspace + "/b", {"b", 1});
+  ASSERT_TRUE(write_file_durably(living, "half").ok());
+  ASSERT_TRUE(wire::list_staged(options_.layout, {"b", 1}, {living}).ok());
+  const auto lock = take_lock(options_.layout.lock_file("b"));
+  ASSERT_TRUE(lock.ok());
+  open();
+  take();
+  stop();
+  EXPECT_FALSE(has(staged(1)));
+  EXPECT_TRUE(has(living));
+  EXPECT_EQ(wire::staged_lists(options_.layout), (std::vector<wire::AttemptId>{{"b", 1}}));
+}
+
+TEST_F(Recovery, APipeIsNoResultAndIsNotWaitedFor) {
+  open();
+  const std::string folder = options_.layout.run_folder("a");
+  ASSERT_TRUE(make_folders(folder).ok());
+  ASSERT_EQ(::mkfifo(wire::Layout::attempt_result(folder, 1).c_str(), 0600), 0);
+  EXPECT_FALSE(workers_->inspect("a", 1).result_there);
+  workers_->end_left_overs("a", 1);
+  EXPECT_NE(over("a").error.find("is no regular file"), std::string::npos);
+}
 
 TEST_F(Recovery, ALiveAttemptIsAdoptedFollowedAndCancelled) {
   const int pid = start_and_leave("alone");

@@ -15,6 +15,7 @@
 #include "wire/channel.h"
 #include "wire/layout.h"
 #include "wire/messages.h"
+#include "wire/staged.h"
 
 namespace eider::supervise {
 namespace {
@@ -62,6 +63,7 @@ class ScriptedWorker {
         ::open((welcome.workspace + "/starts").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (!write_all(starts.get(), "x")) ::_exit(91);
     if (welcome.duckdb_library == "die at once") ::_exit(7);
+    workspace_ = welcome.workspace;
     tell(wire::Ready{::getpid()});
   }
 
@@ -96,6 +98,18 @@ class ScriptedWorker {
     out.renames.push_back(rename);
     if (!write_file_durably(wire::Layout::attempt_result(job_.folder, job_.attempt), encode_result(out))) ::_exit(93);
     return out;
+  }
+
+  /// Leaves a staged file and its list.
+  [[noreturn]] void stage_and_die(bool without_server) {
+    const wire::Layout layout{workspace_};
+    const wire::AttemptId id{job_.run_id, job_.attempt};
+    const std::string staged = wire::staged_path(workspace_ + "/" + job_.run_id, id);
+    if (!wire::list_staged(layout, id, {staged}) || !write_file_durably(staged, "half")) ::_exit(90);
+    started(::getpid());
+    while (without_server && !gone_) wait_for_frames(channel_);
+    ::raise(SIGKILL);
+    ::_exit(98);
   }
 
   /// A process in a session of its own, with the lock or with the run's environment.
@@ -220,6 +234,7 @@ class ScriptedWorker {
       started(left_over(false));
       ::_exit(9);
     }
+    if (script.starts_with("stage")) stage_and_die(script == "stage, wait and die");
     if (script == "commit and die") {
       commit();
       started(::getpid());
@@ -240,6 +255,7 @@ class ScriptedWorker {
 
   wire::Channel channel_;
   bool gone_ = false;
+  std::string workspace_;
   wire::Job job_;
   UniqueFd lock_;
 };

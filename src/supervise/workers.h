@@ -83,10 +83,10 @@ class Workers {
   virtual void adopt(const std::string& run_id, int attempt) = 0;
   virtual void end_left_overs(const std::string& run_id, int attempt) = 0;  ///< then AttemptOver{with_server}
 
-  /// The end of an attempt is committed: its lock and socket may go.
+  /// The end of an attempt is committed: its lock and socket may go, and what it staged and did not publish.
   virtual void forget(const std::string& run_id, int attempt) = 0;
 
-  /// Takes what happened since the last call, in order.
+  /// Takes what happened since the last call, in order. First called when every claimed attempt was decided about.
   virtual std::vector<WorkerEvent> take_events() = 0;
 
   /// No new runs will come: idle workers leave. With `leave_running`, busy ones are let go (they finish alone).

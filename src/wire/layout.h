@@ -14,6 +14,11 @@ struct Layout {
   std::string api_socket() const { return state_folder() + "/eider.sock"; }
   std::string locks_folder() const { return state_folder() + "/locks"; }
   std::string runs_folder() const { return state_folder() + "/runs"; }
+  std::string staged_folder() const { return state_folder() + "/staged"; }
+  /// What an attempt has staged (wire/staged.h).
+  std::string staged_list(const std::string& run_id, int attempt) const {
+    return staged_folder() + "/" + run_id + "." + std::to_string(attempt);
+  }
   /// What a worker keeps between runs; gone with it.
   std::string worker_folder(int pid) const { return state_folder() + "/workers/" + std::to_string(pid); }
   std::string lock_file(const std::string& run_id) const { return locks_folder() + "/" + run_id + ".lock"; }

@@ -15,8 +15,7 @@ namespace eider::wire {
 namespace {
 
 Error not_published(const Rename& rename, const std::string& why) {
-  return Error{ErrorCode::io,
-               "can't publish " + rename.target + ": " + why + "; what was made is kept at " + rename.staged};
+  return Error{ErrorCode::io, "can't publish " + rename.target + ": " + why};
 }
 Error not_published(const Rename& rename, int errno_value) {
   return not_published(rename, io_error("rename", errno_value).message);
@@ -30,24 +29,13 @@ Result<std::uint64_t> inode_at(const std::string& path) {
   return io_error(path, errno);
 }
 
-/// Where the target goes for a moment on file systems that can't exchange.
-std::string aside(const Rename& rename) { return rename.staged + ".old"; }
-
-Result<void> remove_all(const Rename& rename, const std::string& path) {
-  std::error_code error;
-  std::filesystem::remove_all(path, error);
-  if (error)
-    return Error{ErrorCode::io, "published " + rename.target + ", but can't remove " + path + ": " + error.message()};
-  return {};
-}
-
 Result<void> swap_in_folder(const Rename& rename, bool target_there) {
   const char* staged = rename.staged.c_str();
   const char* target = rename.target.c_str();
   if (target_there) {
     if (::renameat2(AT_FDCWD, staged, AT_FDCWD, target, RENAME_EXCHANGE) == 0) return {};
     if (errno != EINVAL && errno != ENOSYS) return not_published(rename, errno);
-    if (::rename(target, aside(rename).c_str()) != 0) return not_published(rename, errno);
+    if (::rename(target, aside(rename.staged).c_str()) != 0) return not_published(rename, errno);
   }
   if (::rename(staged, target) != 0) return not_published(rename, errno);
   return {};
@@ -61,8 +49,7 @@ Result<void> apply(const Rename& rename) {
   if (*target != rename.inode) {
     if (*staged == 0) return {};  // done, and since then replaced by somebody
     if (*staged != rename.inode) {
-      return not_published(rename,
-                           "neither it nor the staged one is what the run made; move the right one there by hand");
+      return not_published(rename, "neither what lies there nor " + rename.staged + " is what the run made");
     }
     if (rename.folder) {
       if (auto swapped = swap_in_folder(rename, *target != 0); !swapped) return swapped;
@@ -72,11 +59,15 @@ Result<void> apply(const Rename& rename) {
     }
   }
   // At the target lies what the run made. What still lies at the staged path is the old folder.
-  if (auto removed = remove_all(rename, rename.staged); !removed) return removed;
-  return rename.folder ? remove_all(rename, aside(rename)) : Result<void>();
+  std::error_code left_to_clean_up;
+  std::filesystem::remove_all(rename.staged, left_to_clean_up);
+  if (rename.folder) std::filesystem::remove_all(aside(rename.staged), left_to_clean_up);
+  return {};
 }
 
 }  // namespace
+
+std::string aside(const std::string& staged) { return staged + ".old"; }
 
 Result<void> apply_renames(const std::vector<Rename>& renames) {
   std::set<std::string> folders;

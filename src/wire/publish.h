@@ -14,8 +14,12 @@ namespace eider::wire {
 /// step; a folder changes places with it (renameat2, RENAME_EXCHANGE), then the old one is removed.
 /// The caller holds the attempt's lock or knows that it is free: two that exchange the same folder would undo each
 /// other.
-/// Errors stop at the first rename that can't be done; its message names target and staged path, and the staged file
-/// is still there. Any thread; it blocks on the disk, so not the engine's.
+/// Errors stop at the first rename that can't be done; its message names the target, and the staged file is still
+/// there. What can't be removed of an old folder is no error: it lies at the staged path, for remove_staged().
+/// Any thread; it blocks on the disk, so not the engine's.
 Result<void> apply_renames(const std::vector<Rename>& renames);
+
+/// Where apply_renames puts the old folder for a moment on file systems that can't exchange.
+std::string aside(const std::string& staged);
 
 }  // namespace eider::wire

@@ -102,6 +102,7 @@ class Attempt {
   bool end();
   bool family_is_gone();
   wire::AttemptResult make_result();
+  Result<void> write_result(const wire::AttemptResult& result) const;
   void commit(wire::AttemptResult& result);
   void clean_up(const wire::AttemptResult& result);
 

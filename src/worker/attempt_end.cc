@@ -105,13 +105,20 @@ wire::AttemptResult Attempt::make_result() {
   return result;
 }
 
-void Attempt::commit(wire::AttemptResult& result) {
+Result<void> Attempt::write_result(const wire::AttemptResult& result) const {
   const std::string path = wire::Layout::attempt_result(job_.folder, job_.attempt);
+  const std::string text = wire::encode_result(result);
   // With renames this is what makes them repeatable, so it must be on the disk before the first of them. Without, a
   // power cut before the server's commit costs a repetition, as it would have a moment earlier (ADR 0008).
-  const std::string text = wire::encode_result(result);
-  const auto written = result.renames.empty() ? replace_file(path, text) : write_file_durably(path, text);
-  if (!written) {
+  if (result.renames.empty()) return replace_file(path, text);
+  // The run's folder may be as new as the result in it.
+  if (auto synced = sync_path(wire::Layout{services_.workspace}.runs_folder()); !synced) return synced;
+  return write_file_durably(path, text);
+}
+
+void Attempt::commit(wire::AttemptResult& result) {
+  if (const auto written = write_result(result); !written) {
+    const std::string path = wire::Layout::attempt_result(job_.folder, job_.attempt);
     ::unlink((path + ".tmp").c_str());
     // Without a commit point nothing may become visible. What a run without files has done is done, and is reported.
     if (!result.renames.empty()) {
@@ -123,13 +130,16 @@ void Attempt::commit(wire::AttemptResult& result) {
     return;
   }
   if (auto applied = wire::apply_renames(result.renames); !applied) {
-    // It is committed: the renames are repeated from the result file by whoever finds it.
+    result.outcome = model::Outcome::failed;
     result.error = applied.error().message;
   }
 }
 
 void Attempt::clean_up(const wire::AttemptResult& result) {
-  if (publishing_ && result.outcome != model::Outcome::succeeded) publishing_->discard();
+  // Where renames failed, what is staged stays until that is on record: a server that finds the result before does them
+  // again. What a stuck query writes stays until it is gone. The server forgets the attempt then, and cleans up.
+  const bool may_be_repeated = result.outcome == model::Outcome::failed && !result.renames.empty();
+  if (publishing_ && !may_be_repeated && !stuck_) publishing_->clean_up();
   if (!run_.temp_folder.empty()) services_.folder.take_back_temp(run_.temp_folder);
   if (sql_ && !stuck_) sql_->release();
   services_.reports.close_attempt_socket();

@@ -105,7 +105,8 @@ Result<void> Attempt::start_program(Node& node) {
   std::string facts_file;
   if (!step.needs.empty()) {
     facts_file = run_.temp_folder + "/" + step.id + ".needs.json";
-    UniqueFd file(::open(facts_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    // O_NONBLOCK: another step may have put a pipe there.
+    UniqueFd file(::open(facts_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0600));
     if (!file) return io_error("can't write " + facts_file, errno);
     if (auto written = write_all(file.get(), join_facts(facts_for(node)) + "\n"); !written) {
       return Error{ErrorCode::io, "can't write " + facts_file + ": " + written.error().message};

@@ -52,7 +52,7 @@ LogFile::LogFile(const std::string& path, std::int64_t limit_bytes) {
   const std::int64_t limit = limit_bytes > 0 ? limit_bytes : kDefaultLimitBytes;
   tail_limit_ = std::min(tail_limit_bytes, limit / 4);
   head_limit_bytes_ = std::max<std::int64_t>(0, limit - tail_limit_ - kMarksBytes);
-  file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+  file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!file_) error_ = io_error(path, errno).message;
 }
 

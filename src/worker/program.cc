@@ -80,7 +80,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 /// The program a script asks for in its first line, for the message when that one is missing.
 std::string interpreter_of(const std::string& file) {
-  UniqueFd script(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd script(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   char line[256];
   const ssize_t n = script ? ::read(script.get(), line, sizeof line) : 0;
   const std::string_view text(line, n > 0 ? static_cast<std::size_t>(n) : 0);

@@ -1,8 +1,13 @@
 #include "worker/publishing.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
 
 #include "base/fd.h"
 #include "worker/text.h"
@@ -12,31 +17,88 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<void> sync_tree(const fs::path& path) {
+Result<void> add_to_sync(const fs::path& path, std::vector<std::string>& out) {
   std::error_code error;
-  if (fs::is_symlink(path, error)) return {};  // it has no content of its own
+  if (fs::is_symlink(path, error)) return {};
   if (fs::is_directory(path, error)) {
     for (auto entry = fs::directory_iterator(path, error); !error && entry != fs::directory_iterator();
          entry.increment(error)) {
-      if (auto synced = sync_tree(entry->path()); !synced) return synced;
+      if (auto added = add_to_sync(entry->path(), out); !added) return added;
     }
     if (error) return Error{ErrorCode::io, path.string() + ": " + error.message()};
+  } else if (!fs::is_regular_file(path, error)) {
+    return {};
   }
-  if (!fs::is_regular_file(path, error)) return {};  // opening a pipe would wait for its other end
-  return sync_path(path.string());
+  out.push_back(path.string());
+  return {};
+}
+
+Result<void> sync_all(const std::string& path) {
+  const auto all = all_to_sync(path);
+  if (!all) return all.error();
+  for (const std::string& one : *all) {
+    if (auto synced = sync_path(one); !synced) return synced;
+  }
+  return {};
+}
+
+/// With what is missing above it. A new name is synced into its folder, or a power cut could take away the way to a
+/// published file.
+Result<void> make_folder(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> missing;
+  for (fs::path at = folder; at.has_relative_path() && !fs::exists(at, error); at = at.parent_path()) {
+    missing.push_back(at);
+  }
+  fs::create_directories(folder, error);
+  if (error) return Error{ErrorCode::io, error.message()};
+  for (const fs::path& made : missing) {
+    if (auto synced = sync_path(made.parent_path().string()); !synced) return synced;
+  }
+  return {};
+}
+
+Error not_published(const Staged& one, const std::string& why) {
+  return Error{ErrorCode::io, fmt::format("can't publish {} as {}: {}", one.asset, one.target, why)};
+}
+
+/// What is known of the target without renaming. `folder`: what is to take its place; none while that is not known.
+Result<void> check_target(const Staged& one, std::optional<bool> folder) {
+  struct statx info {};
+  if (::statx(AT_FDCWD, one.target.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info) != 0) {
+    if (errno != ENOENT) return not_published(one, io_error("stat", errno).message);
+  } else if ((info.stx_attributes & info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0) {
+    return not_published(one, "it is a mount point, which can't be replaced; publish to a path below it");
+  } else if (S_ISDIR(info.stx_mode) && folder == false) {
+    return not_published(one, "a folder lies there, and what was made is a file; remove it or publish elsewhere");
+  }
+  const std::string parent = fs::path(one.target).parent_path().string();
+  if (::faccessat(AT_FDCWD, parent.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    return not_published(one, io_error("its folder can't be written", errno).message);
+  }
+  return {};
+}
+
+bool is_within(const fs::path& inner, const fs::path& outer) {
+  return (inner.string() + "/").starts_with(outer.string() + "/");
 }
 
 }  // namespace
 
+Result<std::vector<std::string>> all_to_sync(const std::string& path) {
+  std::vector<std::string> out;
+  if (auto added = add_to_sync(path, out); !added) return added.error();
+  return out;
+}
+
 Publishing::Publishing(const model::Pipeline& pipeline, const std::string& workspace, const std::string& run_id,
                        int attempt)
-    : run_id_(run_id), attempt_(attempt) {
+    : layout_{workspace}, id_{run_id, attempt} {
   for (const model::Publish& publish : pipeline.publishes) {
     if (publish.path.empty()) continue;
     fs::path target = (fs::path(workspace) / publish.path).lexically_normal();
     if (!target.has_filename()) target = target.parent_path();  // `out/folder/`
-    const std::string name = fmt::format(".{}.{}.{}.tmp", target.filename().string(), run_id, attempt);
-    all_.push_back({publish.asset, target.string(), (target.parent_path() / name).string()});
+    all_.push_back({publish.asset, target.string(), wire::staged_path(target.string(), id_)});
   }
 }
 
@@ -62,25 +124,25 @@ std::string Publishing::shortest_name(const std::string& staged) const {
 
 Result<void> Publishing::prepare() const {
   for (const Staged& one : all_) {
-    const fs::path target = one.target;
-    std::error_code error;
-    fs::create_directories(target.parent_path(), error);
-    if (error) {
-      return Error{ErrorCode::io, fmt::format("can't make the folder of {} (published as {}): {}", one.target,
-                                              one.asset, error.message())};
-    }
-    if (attempt_ == 1) continue;
-    const std::string prefix = fmt::format(".{}.{}.", target.filename().string(), run_id_);
-    std::vector<fs::path> left;
-    for (auto entry = fs::directory_iterator(target.parent_path(), error); !error && entry != fs::directory_iterator();
-         entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      if (name.starts_with(prefix) && name.find(".tmp", prefix.size()) != std::string::npos)
-        left.push_back(entry->path());
-    }
-    for (const fs::path& path : left) fs::remove_all(path, error);
+    if (auto prepared = prepare(one); !prepared) return prepared;
   }
-  return {};
+  std::vector<std::string> paths;
+  for (const Staged& one : all_) paths.push_back(one.staged);
+  return wire::list_staged(layout_, id_, paths);
+}
+
+Result<void> Publishing::prepare(const Staged& one) const {
+  const fs::path target = one.target;
+  std::error_code error;
+  // A link that leads out of the workspace is its owner's wish.
+  const fs::path real = fs::weakly_canonical(target.parent_path(), error) / target.filename();
+  const fs::path own = error ? fs::path() : fs::weakly_canonical(layout_.state_folder(), error);
+  if (error) return not_published(one, error.message());
+  if (is_within(real, own)) return not_published(one, real.string() + " lies in Eider's own folder; publish elsewhere");
+  if (auto made = make_folder(target.parent_path()); !made) {
+    return not_published(one, "can't make its folder: " + made.error().message);
+  }
+  return check_target(one, std::nullopt);
 }
 
 Result<std::vector<wire::Rename>> Publishing::collect() const {
@@ -96,7 +158,8 @@ Result<std::vector<wire::Rename>> Publishing::collect() const {
                       "out_{} (SQL) or $EIDER_OUT_{} (programs), not to its final place",
                       one.target, one.asset, name, upper(name))};
     }
-    if (auto synced = sync_tree(one.staged); !synced) {
+    if (auto fits = check_target(one, S_ISDIR(info.st_mode)); !fits) return fits.error();
+    if (auto synced = sync_all(one.staged); !synced) {
       return Error{ErrorCode::io,
                    fmt::format("can't save {} (published as {}): {}", one.target, one.asset, synced.error().message)};
     }
@@ -109,11 +172,9 @@ Result<std::vector<wire::Rename>> Publishing::collect() const {
   return renames;
 }
 
-void Publishing::discard() const {
-  for (const Staged& one : all_) {
-    std::error_code ignored;
-    fs::remove_all(one.staged, ignored);
-  }
+void Publishing::clean_up() const {
+  // What can't be removed stays on the list; the server says so when it tries again.
+  [[maybe_unused]] const auto removed = wire::remove_staged(layout_, id_);
 }
 
 }  // namespace eider::worker

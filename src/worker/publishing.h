@@ -7,15 +7,21 @@
 #include <vector>
 
 #include "model/pipeline.h"
+#include "wire/layout.h"
 #include "wire/messages.h"
+#include "wire/staged.h"
 
 namespace eider::worker {
 
 struct Staged {
   std::string asset;
   std::string target;  ///< absolute
-  std::string staged;  ///< absolute: `<folder of target>/.<name>.<run>.<attempt>.tmp`
+  std::string staged;  ///< wire::staged_path()
 };
+
+/// What must be synced so that a published file or folder survives a power cut with all that is in it: what holds
+/// content comes before the folder that names it. Links and pipes have no content of their own.
+Result<std::vector<std::string>> all_to_sync(const std::string& path);
 
 /// One attempt's published paths. One thread.
 class Publishing {
@@ -25,19 +31,22 @@ class Publishing {
   /// Staged path by name, see model::output_names.
   std::map<std::string, std::string> names() const;
 
-  /// Makes the targets' folders, and removes what killed earlier attempts of this run left staged.
+  /// Makes the targets' folders and the list of what will be staged. Errors: a target can't be replaced, or lies in
+  /// Eider's own folder, whatever links lead there.
   Result<void> prepare() const;
-  /// Every staged path must be there; it is synced, with all that is in it. The renames to write into the result.
+  /// Every staged path must be there and fit its target; it is synced, with all that is in it. The renames to write
+  /// into the result. What can be known before them is an error here, while nothing is published.
   Result<std::vector<wire::Rename>> collect() const;
-  /// Removes what is staged: the attempt did not succeed.
-  void discard() const;
+  /// Removes what is left of what was staged, and the list. Not while the renames may be repeated.
+  void clean_up() const;
 
  private:
+  Result<void> prepare(const Staged& one) const;
   std::vector<std::string> assets() const;
   std::string shortest_name(const std::string& staged) const;
 
-  std::string run_id_;
-  int attempt_ = 0;
+  wire::Layout layout_;
+  wire::AttemptId id_;
   std::vector<Staged> all_;
 };
 

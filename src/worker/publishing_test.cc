@@ -1,7 +1,9 @@
 // Published files: staged, named, renamed after the commit point; and what a failed or killed attempt leaves.
 #include "worker/publishing.h"
 
+#include <sys/fsuid.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include "worker/worker_test_support.h"
 
@@ -83,15 +85,118 @@ TEST(Publishing, AFailedAttemptLeavesTheOldFileAndNothingElse) {
   EXPECT_EQ(names_in(workspace, "out"), std::vector<std::string>{"one"});
 }
 
-TEST(Publishing, TheNextAttemptRemovesWhatAKilledOneLeft) {
+TEST(Publishing, WhatIsStagedIsListedUntilTheEnd) {
   const Workspace workspace;
-  std::filesystem::create_directories(workspace.path("out/.one.run-1.1.tmp"));
-  workspace.write("out/.one.run-1.1.tmp/half", "half");
-  workspace.write("out/.one.run-2.1.tmp", "another run's");
   TestWorker worker(workspace);
-  TestRun run(workspace, publishing({shell("a", "echo new > \"$EIDER_OUT_ONE\"")}, {file("one", "out/one")}), 2);
+  TestRun run(workspace,
+              publishing({shell("a", "cat .eider/staged/run-1.2 > seen; echo x > \"$EIDER_OUT_ONE\"")},
+                         {file("marts.one", "out/one")}),
+              2);
   EXPECT_EQ(run.run_on(worker).outcome, Outcome::succeeded);
-  EXPECT_EQ(names_in(workspace, "out"), (std::vector<std::string>{".one.run-2.1.tmp", "one"}));
+  EXPECT_EQ(workspace.read("seen"), workspace.path("out/.one.run-1.2.tmp") + std::string(1, '\0'));
+  EXPECT_TRUE(names_in(workspace, ".eider/staged").empty());
+}
+
+TEST(Publishing, AFileThatCantTakeThePlaceOfAFolderPublishesNothing) {
+  const Workspace workspace;
+  std::filesystem::create_directories(workspace.path("out/isdir"));
+  TestWorker worker(workspace);
+  TestRun run(workspace, publishing({shell("a", "echo x > \"$EIDER_OUT_ONE\"; echo x > \"$EIDER_OUT_TWO\"")},
+                                    {file("marts.one", "out/one"), file("marts.two", "out/isdir")}));
+  const auto result = run.run_on(worker);
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_NE(result.error.find("can't publish marts.two as " + workspace.path("out/isdir") + ": a folder lies there"),
+            std::string::npos)
+      << result.error;
+  EXPECT_TRUE(result.renames.empty());
+  EXPECT_EQ(run.result_file().outcome, Outcome::failed);
+  EXPECT_EQ(names_in(workspace, "out"), std::vector<std::string>{"isdir"});
+  EXPECT_TRUE(names_in(workspace, ".eider/staged").empty());
+}
+
+TEST(Publishing, AFolderThatCantBeWrittenIsRefusedBeforeAStepRuns) {
+  const Workspace workspace;
+  std::filesystem::create_directories(workspace.path("out"));
+  ASSERT_EQ(::chmod(workspace.folder.c_str(), 0755), 0);
+  const Publishing one(publishing({}, {file("marts.one", "out/one")}), workspace.folder, "run-1", 1);
+  const auto before = static_cast<uid_t>(::setfsuid(65534));  // also when the tests run as root
+  const auto prepared = one.prepare();
+  ::setfsuid(before);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_NE(prepared.error().message.find("its folder can't be written: Permission denied"), std::string::npos)
+      << prepared.error().message;
+}
+
+TEST(Publishing, AMountPointIsRefusedBeforeAStepRuns) {
+  const Workspace workspace;
+  std::filesystem::create_directories(workspace.path("out/mounted"));
+  if (::mount("tmpfs", workspace.path("out/mounted").c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "needs the right to mount a small tmpfs";
+  }
+  TestWorker worker(workspace);
+  TestRun run(workspace, publishing({shell("a", "touch ran; mkdir \"$EIDER_OUT_ONE\"")}, {file("one", "out/mounted")}));
+  const auto result = run.run_on(worker);
+  ::umount2(workspace.path("out/mounted").c_str(), MNT_DETACH);
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_NE(result.error.find("it is a mount point"), std::string::npos) << result.error;
+  EXPECT_FALSE(workspace.has("ran"));
+}
+
+TEST(Publishing, WhenARenameFailsTheAttemptFailedAndCanStillBeRepeated) {
+  const Workspace workspace;
+  TestWorker worker(workspace);
+  // The first target is where the second file is staged: after that rename, the second can't be done.
+  TestRun run(workspace, publishing({shell("a", "echo 1 > \"$EIDER_OUT_ONE\"; echo 2 > \"$EIDER_OUT_TWO\"")},
+                                    {file("one", "out/.y.run-1.1.tmp"), file("two", "out/y")}));
+  const auto result = run.run_on(worker);
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_NE(result.error.find("can't publish " + workspace.path("out/y")), std::string::npos) << result.error;
+  EXPECT_EQ(run.result_file().outcome, Outcome::succeeded);
+  EXPECT_EQ(run.result_file().renames.size(), 2U);
+  EXPECT_EQ(names_in(workspace, "out"), std::vector<std::string>{".y.run-1.1.tmp"});
+  EXPECT_EQ(names_in(workspace, ".eider/staged"), std::vector<std::string>{"run-1.1"});
+}
+
+TEST(Publishing, NoLinkLeadsIntoEidersOwnFolder) {
+  const Workspace workspace;
+  workspace.write(".eider/state.db", "precious");
+  std::filesystem::create_directory_symlink(".eider", workspace.path("lnk"));
+  std::filesystem::create_directory_symlink(".", workspace.path("here"));
+  for (const char* path : {"lnk/state.db", "lnk/new/x", "here/.eider", "here/lnk/runs"}) {
+    const Publishing one(publishing({}, {file("marts.one", path)}), workspace.folder, "run-1", 1);
+    const auto prepared = one.prepare();
+    ASSERT_FALSE(prepared.ok()) << path;
+    EXPECT_NE(prepared.error().message.find("lies in Eider's own folder"), std::string::npos)
+        << prepared.error().message;
+  }
+  EXPECT_EQ(names_in(workspace, ".eider"), (std::vector<std::string>{"locks", "state.db"}));
+}
+
+TEST(Publishing, ALinkMayLeadOutOfTheWorkspace) {
+  const Workspace workspace;
+  const Workspace elsewhere;
+  std::filesystem::create_directory_symlink(elsewhere.folder, workspace.path("data"));
+  TestWorker worker(workspace);
+  TestRun run(workspace, publishing({shell("a", "echo x > \"$EIDER_OUT_ONE\"")}, {file("one", "data/deep/one")}));
+  const auto result = run.run_on(worker);
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.error;
+  EXPECT_EQ(elsewhere.read("deep/one"), "x\n");
+}
+
+TEST(Publishing, AFolderIsSyncedWithAllThatIsInIt) {
+  const Workspace workspace;
+  std::filesystem::create_directories(workspace.path("out/deep/empty"));
+  workspace.write("out/deep/part", "1");
+  std::filesystem::create_symlink("deep", workspace.path("out/link"));
+  ASSERT_EQ(::mkfifo(workspace.path("out/pipe").c_str(), 0600), 0);
+  auto all = all_to_sync(workspace.path("out"));
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  ASSERT_EQ(all->size(), 4U);
+  EXPECT_EQ(all->back(), workspace.path("out"));
+  EXPECT_EQ((*all)[2], workspace.path("out/deep"));
+  std::sort(all->begin(), all->end());
+  EXPECT_EQ(*all, (std::vector<std::string>{workspace.path("out"), workspace.path("out/deep"),
+                                            workspace.path("out/deep/empty"), workspace.path("out/deep/part")}));
 }
 
 TEST(Publishing, WithoutACommitPointNothingIsPublished) {

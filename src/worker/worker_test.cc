@@ -178,6 +178,20 @@ TEST(Worker, FactsOfAStepReachLaterOnes) {
   EXPECT_EQ(boost::json::parse(workspace.read("facts.json")), boost::json::parse(R"({"count":{"rows":7,"x":"two"}})"));
 }
 
+TEST(Worker, FactsThatAreNoFileAreRefusedAndNotWaitedFor) {
+  const Workspace workspace;
+  TestWorker worker(workspace);
+  TestRun run(workspace,
+              pipeline({shell("a", "mkfifo \"$EIDER_OUTPUT\""), shell("b", "ln -s /dev/zero \"$EIDER_OUTPUT\""),
+                        shell("c", "mkfifo \"$EIDER_TEMP/d.needs.json\""), shell("d", "true", {"c"})}));
+  const auto result = run.run_on(worker);
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_NE(step_of(result, "a").error.find("is no regular file"), std::string::npos) << step_of(result, "a").error;
+  EXPECT_NE(step_of(result, "b").error.find("is no regular file"), std::string::npos) << step_of(result, "b").error;
+  EXPECT_EQ(step_of(result, "c").outcome, StepOutcome::succeeded);
+  EXPECT_NE(step_of(result, "d").error.find("d.needs.json"), std::string::npos) << step_of(result, "d").error;
+}
+
 TEST(Worker, BadFactsFailTheStepInWords) {
   const Workspace workspace;
   TestWorker worker(workspace);

@@ -233,6 +233,16 @@ class Checker {
         (is_within(publish.path, pipeline_.database->file) || is_within(pipeline_.database->file, publish.path))) {
       complain(key + ".path", "is where the pipeline's database lies");
     }
+    not_over_sql(publish, key);
+  }
+
+  /// A file that a step's SQL is read from must not be replaced by what the step makes.
+  void not_over_sql(const Publish& publish, const std::string& key) {
+    for (const model::Step& step : pipeline_.steps) {
+      if (step.kind != model::Step::Kind::sql || step.sql_origin.file == pipeline_.file) continue;
+      if (!is_within(step.sql_origin.file, publish.path)) continue;
+      complain(key + ".path", fmt::format("would replace {}, the SQL of step \"{}\"", step.sql_origin.file, step.id));
+    }
   }
 
   void publish_twice(const Publish& publish, const Publish& before, const std::string& key, std::size_t before_index) {
@@ -279,6 +289,9 @@ class Checker {
   void sizes() {
     if (pipeline_.database && is_within(pipeline_.database->file, ".eider")) {
       complain("database", fmt::format("\"{}\" lies in Eider's own folder", pipeline_.database->file));
+    }
+    if (pipeline_.database && pipeline_.database->file.find('?') != std::string::npos) {
+      complain("database", "holds a \"?\"; DuckDB takes what follows it for no part of the path");
     }
     const auto& memory = pipeline_.resources.memory_bytes;
     const auto& ceiling = around_.settings.memory_bytes;

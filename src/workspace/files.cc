@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "base/utf8.h"
 
 namespace eider::workspace {
 
@@ -60,6 +61,10 @@ Result<Folder> Folder::open(const std::string& root) {
   struct stat info {};
   if (::stat(real.get(), &info) != 0) return io_error(root, errno);
   if (!S_ISDIR(info.st_mode)) return Error{ErrorCode::not_found, root + ": is not a folder"};
+  if (!is_utf8(real.get())) {
+    return Error{ErrorCode::invalid, fmt::format("{}: the path of a workspace must be valid UTF-8; rename the folder",
+                                                 made_utf8(real.get()))};
+  }
   return Folder(real.get());
 }
 

@@ -18,7 +18,7 @@ bool is_within(std::string_view inner, std::string_view outer);
 
 class Folder {
  public:
-  /// An Error `not_found` unless `root` is a folder.
+  /// An Error `not_found` unless `root` is a folder, `invalid` when its path is no UTF-8 (JSON could not name it).
   static Result<Folder> open(const std::string& root);
 
   const std::string& root() const { return root_; }  ///< absolute, without symbolic links

@@ -31,6 +31,32 @@ TEST(LoadFiles, NoWorkspace) {
   EXPECT_EQ(loaded.error().message, folder.path("no") + ": no such folder");
 }
 
+TEST(LoadFiles, TheFoldersPathMustBeUtf8) {
+  const TestFolder folder;
+  folder.write("caf\xE9/eider.yaml", "");
+  const auto loaded = load_workspace(folder.path("caf\xE9"));
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code, ErrorCode::invalid);
+  EXPECT_EQ(loaded.error().message,
+            folder.path("caf\xEF\xBF\xBD") + ": the path of a workspace must be valid UTF-8; rename the folder");
+}
+
+TEST(LoadFiles, WhatIsPublishedReplacesNoSqlThatAStepReads) {
+  const TestFolder folder;
+  folder.write("eider.yaml", "");
+  folder.write("sql/a.sql", "select 1");
+  const auto said = [&](const std::string& path) {
+    folder.write("pipelines/p.yaml",
+                 "pipeline: p\nsteps: [{id: a, sql: sql/a.sql}]\npublishes: [{asset: a, path: " + path + "}]\n");
+    return lines_of(load(folder).diagnostics);
+  };
+  for (const char* path : {"sql", "sql/a.sql"}) {
+    EXPECT_EQ(said(path), Lines{"pipelines/p.yaml:3:30: error: publishes[0].path: would replace sql/a.sql, the SQL of "
+                                "step \"a\""});
+  }
+  EXPECT_EQ(said("sql/b.sql"), Lines{});
+}
+
 TEST(LoadFiles, AnEmptySettingsFileIsFine) {
   const TestFolder folder;
   folder.write("eider.yaml", "");

@@ -259,6 +259,8 @@ TEST(LoadErrors, PoolsAndPublishes) {
             one("5:11: error: database: \".eider/x.duckdb\" lies in Eider's own folder"));
   EXPECT_EQ(said(steps + "database: w.duckdb\npublishes: [{asset: a, path: ./w.duckdb}]\n"),
             one("6:30: error: publishes[0].path: is where the pipeline's database lies"));
+  EXPECT_EQ(said(steps + "database: what?.duckdb\n"),
+            one("5:11: error: database: holds a \"?\"; DuckDB takes what follows it for no part of the path"));
 }
 
 TEST(LoadErrors, SchedulesThatAreNeverDueAgain) {

@@ -130,10 +130,8 @@ bool reads_as_null(std::string_view text) {
 
 /// A directive costs libyaml time that grows with the number before it, and none is of use here.
 std::optional<YamlProblem> find_directive(std::string_view text) {
-  std::size_t at = 0;
-  if (text.starts_with("\xEF\xBB\xBF")) at = 3;
-  if (text.substr(at).starts_with('%')) return YamlProblem{{1, 1}, "YAML directives (%) are not supported"};
-  at = text.find("\n%");
+  if (text.starts_with('%')) return YamlProblem{{1, 1}, "YAML directives (%) are not supported"};
+  std::size_t at = text.find("\n%");
   if (at == std::string_view::npos) at = text.find("\r%");
   if (at == std::string_view::npos) return std::nullopt;
   return YamlProblem{mark_at(text, at + 1), "a line can't begin with \"%\": YAML directives are not supported"};
@@ -298,6 +296,10 @@ class YamlBuilder {
 };
 
 std::variant<YamlTree, YamlProblem> YamlTree::parse(std::string_view text, const YamlLimits& limits) {
+  // libyaml, told the encoding, would take a byte order mark for the first character of the first key.
+  if (constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF"; text.starts_with(byte_order_mark)) {
+    text.remove_prefix(byte_order_mark.size());
+  }
   if (auto problem = find_directive(text)) return *problem;
   Parser parser;
   if (!parser.ready) return YamlProblem{{}, "not enough memory to read it"};

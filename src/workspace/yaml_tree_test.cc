@@ -56,6 +56,19 @@ TEST(YamlTree, EmptyTextIsNull) {
             "b");
 }
 
+TEST(YamlTree, AByteOrderMarkIsNoPartOfTheText) {
+  const std::string mark = "\xEF\xBB\xBF";
+  const YamlTree tree = good(mark + "pipeline: p\nsteps:\n  - id: s\n");
+  EXPECT_EQ(tree.root().size(), 2u);
+  EXPECT_EQ(tree.root().first().key(), "pipeline");
+  EXPECT_EQ(tree.root().first().key_mark(), (Mark{1, 1}));
+  EXPECT_EQ(tree.root().first().mark(), (Mark{1, 11}));
+  EXPECT_EQ(tree.root().find("steps").key_mark(), (Mark{2, 1}));
+  EXPECT_EQ(bad(mark + "a: &x 1\n"), "1:4 anchors (&x) are not supported: quote a text that begins with \"&\"");
+  EXPECT_EQ(bad(mark + "a: \xFF\n"), "1:4 the file is not valid UTF-8 (byte 0xFF); save it as UTF-8");
+  EXPECT_EQ(bad(mark + "%YAML 1.2\n"), "1:1 YAML directives (%) are not supported");
+}
+
 TEST(YamlTree, SaysInWordsWhatIsRefused) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"a: 1\nb: 2\na: 3\n", "3:1 the key \"a\" is here twice; the first is on line 1"},

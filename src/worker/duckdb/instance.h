@@ -83,5 +83,6 @@ struct Session::Impl : Instance {
 
 /// The table of one row a committed step, in the run's DuckDB file.
 inline constexpr std::string_view receipts_table = "_eider_receipts";
+inline constexpr std::string_view receipts_columns = "(run_id VARCHAR, step VARCHAR, finished_at TIMESTAMPTZ)";
 
 }  // namespace eider::worker::duck

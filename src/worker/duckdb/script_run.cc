@@ -96,7 +96,7 @@ void ScriptRun::find_pieces() {
 bool ScriptRun::check_statements() {
   for (idx_t i = 0; i < count_; ++i) {
     const std::string word = pieces_.empty() ? std::string() : first_word(sql_, pieces_[i]);
-    if (word == "install" || word == "force") {
+    if (word == "install" || (word == "force" && second_word(sql_, pieces_[i]) == "install")) {
       return fail_at(
           "INSTALL is refused: a run downloads nothing. Install the extension once, outside of Eider; LOAD "
           "then works",
@@ -272,6 +272,11 @@ std::string ScriptRun::hint(const SqlError& error) const {
   if (has(error, "Cannot CHECKPOINT")) return "\nPut it into a step of its own that says `transaction: none`";
   if (has(error, "onflict") && error.type == "TransactionContext") {
     return "\nAnother step of this run changed the same rows or table side by side: order the two with `needs`";
+  }
+  if (error.type == "INTERRUPT" && !connection_.interrupted.load()) {
+    return "\nNobody stopped it: one of DuckDB's threads met an error, and another one told of its own end first. Run "
+           "it "
+           "again, with `resources: {threads: 1}` if it hides the error each time";
   }
   if (has(error, "prepared statement parameters")) {
     return "\nA script gets no parameters: read the run's facts with getvariable('scheduled_for')";

@@ -128,6 +128,13 @@ std::string first_word(std::string_view sql, Piece piece) {
   return word;
 }
 
+std::string second_word(std::string_view sql, Piece piece) {
+  sql = sql.substr(piece.begin, piece.end - piece.begin);
+  sql.remove_prefix(first_word(sql, {0, sql.size()}).size());
+  const std::vector<Piece> rest = split_script(sql);
+  return rest.empty() ? std::string() : first_word(sql, rest.front());
+}
+
 Place place_of(std::string_view text, std::size_t byte) {
   Place place;
   for (std::size_t i = 0; i < std::min(byte, text.size()); ++i) {

@@ -23,6 +23,8 @@ struct Piece {
 std::vector<Piece> split_script(std::string_view sql);
 /// The first word of the piece in lower case; empty when it begins with no letter.
 std::string first_word(std::string_view sql, Piece piece);
+/// The one that follows it, after blanks and comments.
+std::string second_word(std::string_view sql, Piece piece);
 
 /// A place in a text, both from 1; the column counts characters (code points), not bytes.
 struct Place {

@@ -35,6 +35,8 @@ RC_GTEST_PROP(SplitScript, pieces_are_in_order_inside_of_any_text, (const std::s
 TEST(FirstWord, is_in_lower_case) {
   EXPECT_EQ(first_word("  BeGin work", {2, 12}), "begin");
   EXPECT_EQ(first_word("(select 1)", {0, 10}), "");
+  EXPECT_EQ(second_word("  Force /* ; */ -- x\nCheckPoint db", {2, 34}), "checkpoint");
+  EXPECT_EQ(second_word("force install x", {0, 5}), "");
 }
 
 TEST(PlaceOf, counts_characters) {

@@ -8,6 +8,7 @@
 #include "worker/duckdb/connection.h"
 #include "worker/duckdb/file_held.h"
 #include "worker/duckdb/instance.h"
+#include "worker/duckdb/new_file.h"
 
 namespace eider::worker::duck {
 namespace {
@@ -169,12 +170,13 @@ Result<std::variant<Instance::Attached, FileHeld>> Instance::attach(const Databa
     return Outcome(found->second);
   }
   if (file.path.find('\0') != std::string::npos) return Error{ErrorCode::invalid, "the database's path holds a NUL"};
+  if (file.path.find('?') != std::string::npos) {  // DuckDB puts `.wal` before it: two files would share one log
+    return Error{ErrorCode::invalid, fmt::format("cannot open {}: DuckDB takes what follows a \"?\" for no part of the "
+                                                 "path; rename it",
+                                                 file.path)};
+  }
   if (!file.read_only) {
-    std::error_code failed;
-    const auto folder = std::filesystem::path(file.path).parent_path();
-    std::filesystem::create_directories(folder, failed);
-    if (failed)
-      return Error{ErrorCode::io, fmt::format("cannot make the folder of {}: {}", file.path, failed.message())};
+    if (auto made = make_file(library, control_.get(), file.path); !made) return made.error();
   }
   Attached made{free_catalog_name(file.path), file.read_only, 1};
   const std::string catalog = quote_identifier(made.catalog);
@@ -192,9 +194,8 @@ Result<std::variant<Instance::Attached, FileHeld>> Instance::attach(const Databa
     const std::string table = fmt::format("{}.main.{}", catalog, receipts_table);
     const auto prepared =
         run_sql(library, control_.get(),
-                fmt::format("CREATE TABLE IF NOT EXISTS {0} (run_id VARCHAR, step VARCHAR, finished_at TIMESTAMPTZ);"
-                            "DELETE FROM {0} WHERE finished_at < now() - {1}",
-                            table, receipts_kept));
+                fmt::format("CREATE TABLE IF NOT EXISTS {0} {1}; DELETE FROM {0} WHERE finished_at < now() - {2}",
+                            table, receipts_columns, receipts_kept));
     if (!prepared) {
       (void)run_sql(library, control_.get(), "DETACH DATABASE IF EXISTS " + catalog);
       return Error{prepared.error().code, fmt::format("cannot prepare the table {} of {}: {}", receipts_table,

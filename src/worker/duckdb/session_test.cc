@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <fstream>
 
 #include <rapidcheck/gtest.h>
 
@@ -20,12 +22,18 @@ namespace {
 
 /// Runs as a process of its own, started by OtherProcess: opens the file $EIDER_TEST_FILE, writes `r` (ready) or `h`
 /// (held) to standard output's pipe, runs $EIDER_TEST_SQL if there is one, and waits for the end of standard input.
+/// With $EIDER_TEST_FILE_BYTES a signal kills it when it writes a file beyond that size.
 TEST(OtherProcessHelper, DISABLED_main) {
   const char* file = std::getenv("EIDER_TEST_FILE");
   const char* sql = std::getenv("EIDER_TEST_SQL");
   ASSERT_TRUE(file && sql);
   auto session = Session::open(library_path());
   ASSERT_TRUE(session.ok());
+  if (const char* bytes = std::getenv("EIDER_TEST_FILE_BYTES")) {
+    const rlimit limit{std::stoul(bytes), RLIM_INFINITY};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_DFL);
+  }
   auto connected = (*session)->connect(DatabaseFile{file}, {});
   ASSERT_TRUE(connected.ok()) << connected.error().message;
   const auto say = [](char c) { ASSERT_EQ(write(101, &c, 1), 1); };
@@ -42,7 +50,7 @@ TEST(OtherProcessHelper, DISABLED_main) {
 
 class OtherProcess {
  public:
-  OtherProcess(const std::string& file, const std::string& sql) {
+  OtherProcess(const std::string& file, const std::string& sql, std::optional<std::size_t> file_bytes = {}) {
     int in[2], out[2];
     EXPECT_EQ(pipe2(in, O_CLOEXEC), 0);
     EXPECT_EQ(pipe2(out, O_CLOEXEC), 0);
@@ -51,6 +59,7 @@ class OtherProcess {
     posix_spawn_file_actions_adddup2(&actions, in[0], 100);
     posix_spawn_file_actions_adddup2(&actions, out[1], 101);
     std::vector<std::string> texts{"EIDER_TEST_FILE=" + file, "EIDER_TEST_SQL=" + sql};
+    if (file_bytes) texts.push_back(fmt::format("EIDER_TEST_FILE_BYTES={}", *file_bytes));
     std::vector<char*> environment;
     for (std::string& text : texts) environment.push_back(text.data());
     for (char** entry = environ; *entry; ++entry) environment.push_back(*entry);
@@ -150,6 +159,11 @@ TEST_F(SessionTest, time_is_utc_and_nothing_is_downloaded_by_default) {
   const auto outcome = run(*connection, script("select 1;\n/* x */ install httpfs"));
   EXPECT_EQ(outcome.kind, ScriptOutcome::Kind::failed);
   EXPECT_NE(outcome.error.find("sql/build.sql:2: INSTALL is refused"), std::string::npos) << outcome.error;
+  EXPECT_NE(run(*connection, script("Force /* x */ Install httpfs")).error.find("INSTALL is refused"),
+            std::string::npos);
+  ScriptRequest checkpoint = script("FORCE CHECKPOINT");
+  checkpoint.transactional = false;
+  EXPECT_EQ(run(*connection, checkpoint).error, "");
 }
 
 TEST_F(SessionTest, facts_are_typed_variables) {
@@ -284,6 +298,13 @@ TEST_F(SessionTest, read_only_reads_beside_others_and_refuses_writes) {
 
 TEST_F(SessionTest, bad_files_get_a_clear_error) {
   EXPECT_FALSE(session_->connect(DatabaseFile{"absent.duckdb", true}, {}).ok());
+  EXPECT_FALSE(session_->connect(DatabaseFile{"no/such/folder/a.duckdb", true}, {}).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/no"));
+  for (const bool read_only : {false, true}) {
+    const auto asking = session_->connect(DatabaseFile{"what?.duckdb", read_only}, {});
+    ASSERT_FALSE(asking.ok());
+    EXPECT_NE(asking.error().message.find("what?.duckdb: DuckDB takes"), std::string::npos) << asking.error().message;
+  }
   std::FILE* text = std::fopen((folder_ + "/text.duckdb").c_str(), "w");
   std::fputs("this is a text file, longer than the header of a DuckDB file would be", text);
   std::fclose(text);
@@ -292,8 +313,48 @@ TEST_F(SessionTest, bad_files_get_a_clear_error) {
   EXPECT_NE(connected.error().message.find("text.duckdb"), std::string::npos) << connected.error().message;
   const auto in_no_folder = session_->connect(DatabaseFile{"text.duckdb/folder/a.duckdb"}, {});
   ASSERT_FALSE(in_no_folder.ok());
-  EXPECT_NE(in_no_folder.error().message.find("cannot make the folder of "), std::string::npos)
-      << in_no_folder.error().message;
+  EXPECT_NE(in_no_folder.error().message.find("Not a directory"), std::string::npos) << in_no_folder.error().message;
+}
+
+TEST_F(SessionTest, a_file_is_made_with_the_folders_above_it) {
+  EXPECT_EQ(run(*connect(DatabaseFile{"no/such/folder/a.duckdb"}), script("create table t as select 7 i")).error, "");
+  EXPECT_EQ(value(*connect(DatabaseFile{"no/such/folder/a.duckdb"}), "select i from t"), "7");
+  EXPECT_EQ(names_in("no/such/folder"), std::vector<std::string>{"a.duckdb"});
+  std::ofstream(folder_ + "/plain") << "x";
+  const auto below = session_->connect(DatabaseFile{"plain/a.duckdb"}, {});
+  ASSERT_FALSE(below.ok());
+  EXPECT_NE(below.error().message.find("plain/a.duckdb"), std::string::npos) << below.error().message;
+}
+
+TEST_F(SessionTest, a_process_killed_while_it_makes_a_file_leaves_none_that_is_torn) {
+  for (const std::size_t bytes : {0, 4096, 8192, 12288, 100'000}) {
+    std::filesystem::create_directory(folder_ + "/d");
+    const std::string path = folder_ + "/d/a.duckdb";
+    OtherProcess other(path, "", bytes);
+    EXPECT_EQ(other.hear(), 'e') << bytes;
+    other.finish();
+    EXPECT_FALSE(std::filesystem::exists(path)) << bytes;
+    EXPECT_EQ(run(*connect(DatabaseFile{path}), script("create table t as select 7 i")).error, "") << bytes;
+    EXPECT_EQ(names_in("d"), std::vector<std::string>{"a.duckdb"}) << "what it left is gone";
+    std::filesystem::remove_all(folder_ + "/d");
+  }
+}
+
+TEST_F(SessionTest, a_new_file_takes_nobodys_place_and_no_log_of_another) {
+  // A link to a file that is not there yet.
+  std::filesystem::create_directory(folder_ + "/big");
+  std::filesystem::create_symlink("big/a.duckdb", folder_ + "/a.duckdb");
+  EXPECT_EQ(run(*connect(DatabaseFile{"a.duckdb"}), script("create table t as select 7 i")).error, "");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ + "/a.duckdb"));
+  EXPECT_EQ(names_in("big"), std::vector<std::string>{"a.duckdb"});
+  EXPECT_EQ(value(*connect(DatabaseFile{"a.duckdb"}), "select i from t"), "7");
+  // A log that lies there without its file, and what a live process makes.
+  std::ofstream(folder_ + "/big/b.duckdb.wal") << "left by somebody";
+  const std::string others = fmt::format(".b.duckdb.{}.new", ::getppid());
+  std::ofstream(folder_ + "/big/" + others) << "half";
+  EXPECT_EQ(run(*connect(DatabaseFile{"big/b.duckdb"}), script("create table t as select 8 i")).error, "");
+  EXPECT_EQ(value(*connect(DatabaseFile{"big/b.duckdb"}), "select i from t"), "8");
+  EXPECT_EQ(names_in("big"), (std::vector<std::string>{others, "a.duckdb", "b.duckdb"}));
 }
 
 TEST_F(SessionTest, catalogs_of_reserved_or_equal_names_differ) {

@@ -65,6 +65,16 @@ class DuckdbTest : public testing::Test {
     return connection.run(request, [this](std::string_view line) { lines_.emplace_back(line); });
   }
 
+  /// Names in a folder of the workspace, sorted.
+  std::vector<std::string> names_in(const std::string& folder) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/" + folder)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
   /// The one value of a query, as shown; runs outside of any receipt.
   std::string value(Connection& connection, const std::string& sql) {
     ScriptRequest request = script(sql);
