@@ -15,7 +15,7 @@ Result<timing::Rule> make_rule(const model::Timing& timing) {
   }
   auto cron = timing::Cron::parse(timing.cron);
   if (!cron) return cron.error();
-  return timing::Rule::cron(std::move(*cron), *zone);
+  return timing::Rule::cron(*cron, *zone);
 }
 
 }  // namespace eider::decide

@@ -48,7 +48,7 @@ bool remove_free_lock(const std::string& path) {
   return true;
 }
 
-LockFiles::LockFiles(std::string folder) {
+LockFiles::LockFiles(const std::string& folder) {
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (at->path().extension() == ".lock") remove_free_lock(at->path());

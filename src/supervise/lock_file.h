@@ -27,7 +27,7 @@ bool remove_free_lock(const std::string& path);
 class LockFiles {
  public:
   /// Removes what a killed server left in the folder: every file whose lock is free.
-  explicit LockFiles(std::string folder);
+  explicit LockFiles(const std::string& folder);
   ~LockFiles();
   LockFiles(const LockFiles&) = delete;
   LockFiles& operator=(const LockFiles&) = delete;

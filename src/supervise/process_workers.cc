@@ -59,8 +59,7 @@ struct ProcessWorkers::Impl {
         fleet(reactor, spawner, fleet_options(),
               {.on_message = [this](const std::string& run_id,
                                     wire::ToServer message) { on_message(run_id, std::move(message)); },
-               .on_death = [this](const std::string& run_id,
-                                  WorkerDeath death) { on_death(run_id, std::move(death)); }}) {}
+               .on_death = [this](const std::string& run_id, const WorkerDeath& death) { on_death(run_id, death); }}) {}
 
   ~Impl() {
     for (auto& [run_id, live] : attempts) cancel_timers(*live);
@@ -216,7 +215,7 @@ struct ProcessWorkers::Impl {
     conclude(run_id);
   }
 
-  void on_death(const std::string& run_id, WorkerDeath death) {
+  void on_death(const std::string& run_id, const WorkerDeath& death) {
     const auto found = attempts.find(run_id);
     if (found == attempts.end() || found->second->ending) return;
     Live& live = *found->second;

@@ -19,7 +19,7 @@ class Rule {
  public:
   enum class Kind { cron, every, at, after_completion };
 
-  static Rule cron(Cron cron, Zone zone) { return Rule(Kind::cron, std::move(cron), zone); }
+  static Rule cron(const Cron& cron, Zone zone) { return Rule(Kind::cron, cron, zone); }
   /// The zone is for people: an interval counts real time.
   static Rule every(Interval interval, Zone zone) { return Rule(Kind::every, interval, zone); }
   static Rule at(Instant at, Zone zone) { return Rule(Kind::at, at, zone); }
@@ -54,7 +54,7 @@ class Rule {
 
  private:
   using When = std::variant<Cron, Interval, Instant>;
-  Rule(Kind kind, When when, Zone zone) : kind_(kind), when_(std::move(when)), zone_(zone) {}
+  Rule(Kind kind, const When& when, Zone zone) : kind_(kind), when_(when), zone_(zone) {}
 
   Kind kind_;
   When when_;

@@ -20,6 +20,8 @@ struct Field {
   const char* key;
   T C::*member;
 };
+template <typename C, typename T>
+Field(const char*, T C::*) -> Field<C, T>;
 
 constexpr auto fields_of(const Welcome*) {
   return std::tuple{Field{"workspace", &Welcome::workspace}, Field{"warm_sql", &Welcome::warm_sql},

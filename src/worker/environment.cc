@@ -72,7 +72,7 @@ std::vector<std::string> program_environment(const std::map<std::string, std::st
   if (!facts_file.empty()) all["EIDER_FACTS"] = facts_file;
   std::vector<std::string> entries;
   entries.reserve(all.size());
-  for (const auto& [name, value] : all) entries.push_back(name + "=" + value);
+  for (const auto& [name, value] : all) entries.push_back(fmt::format("{}={}", name, value));
   return entries;
 }
 

@@ -109,7 +109,7 @@ class Checker {
     if (timing.cron.empty()) return false;
     auto cron = timing::Cron::parse(timing.cron);
     const auto zone = timing::Zone::load(timing.timezone);
-    return cron && zone && !timing::Rule::cron(std::move(*cron), *zone).next(now);
+    return cron && zone && !timing::Rule::cron(*cron, *zone).next(now);
   }
 
   static std::string_view what_would_happen(Overlap overlap) {

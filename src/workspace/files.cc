@@ -25,11 +25,10 @@ std::string normal_path(std::string_view path) {
     const std::string_view part = path.substr(0, end);
     path.remove_prefix(std::min(end + 1, path.size()));
     if (part.empty() || part == ".") continue;
-    if (part != "..") {
-      parts.push_back(part);
-    } else if (!parts.empty() && parts.back() != "..") {
+    const bool leaves_a_part = part == ".." && !parts.empty() && parts.back() != "..";
+    if (leaves_a_part) {
       parts.pop_back();
-    } else if (!absolute) {
+    } else if (part != ".." || !absolute) {
       parts.push_back(part);
     }
   }

@@ -96,7 +96,6 @@ json::object schema_of(const Key& key) {
     case Type::duration:
       return pattern({"string"}, "^([0-9]+(d|h|ms|us|m|s))+$");
     case Type::time:
-      return {{"type", "string"}};
     case Type::cron:
       return {{"type", "string"}};
     case Type::choice: {

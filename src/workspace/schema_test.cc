@@ -208,9 +208,12 @@ TEST_F(Both, AcceptTheSamePipelines) {
       kHead + "pools: {heavy: 1, net: 2}\n",
       kHead + "database: w.duckdb\npublishes: [{asset: a.b, table: t, after: a}, {asset: c, path: out/x}]\n",
       kHead + "database: {file: /tmp/w.duckdb, mode: read}\n",
-      "pipeline: x\nsteps:\n  - {id: a, sql: sql/x.sql, transaction: none}\n  - {id: b, run: ls | wc, shell: true, "
-      "needs: [a], timeout: 5s}\n"
-      "  - {id: c, run: [x], env: {A: 1, B: b, C: true}, needs: }\n",
+      R"(pipeline: x
+steps:
+  - {id: a, sql: sql/x.sql, transaction: none}
+  - {id: b, run: ls | wc, shell: true, needs: [a], timeout: 5s}
+  - {id: c, run: [x], env: {A: 1, B: b, C: true}, needs: }
+)",
   };
   for (const std::string& text : good) {
     EXPECT_EQ(parser_says(text), Lines{}) << text;

@@ -9,13 +9,13 @@ using model::RunEvent;
 using model::RunState;
 
 /// A guarded statement: true when it changed a row.
-Result<bool> changed(Result<int> rows) {
+Result<bool> changed(const Result<int>& rows) {
   if (!rows) return rows.error();
   return *rows > 0;
 }
 
 /// A statement without a guard.
-Result<bool> always(Result<int> rows) {
+Result<bool> always(const Result<int>& rows) {
   if (!rows) return rows.error();
   return true;
 }

@@ -37,6 +37,7 @@ struct Library {
   /// lacks a function.
   static Result<Library> load(const std::string& path);
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name can't stand in parentheses where it is declared.
 #define EIDER_DUCKDB_MEMBER(name) decltype(&::duckdb_##name) name = nullptr;
   EIDER_DUCKDB_FUNCTIONS(EIDER_DUCKDB_MEMBER)
 #undef EIDER_DUCKDB_MEMBER

@@ -91,7 +91,7 @@ Result<void> Instance::open() {
               "SET errors_as_json = true;"
               "SET GLOBAL autoinstall_known_extensions = false; SET GLOBAL autoload_known_extensions = false;"
               "SET GLOBAL allow_persistent_secrets = false; SET GLOBAL TimeZone = 'UTC'; SELECT 42");
-  if (!set) return set;
+  if (!set) return set.error();
   auto ready = new_connection();
   if (!ready) return ready.error();
   if (auto prepared = prepare_usual_facts(library, *ready); !prepared) return prepared;

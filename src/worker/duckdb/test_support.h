@@ -43,7 +43,7 @@ class DuckdbTest : public testing::Test {
     ASSERT_TRUE(configured.ok()) << configured.error().message;
   }
 
-  std::unique_ptr<Connection> connect(std::optional<DatabaseFile> file = std::nullopt, const Facts& facts = {}) {
+  std::unique_ptr<Connection> connect(const std::optional<DatabaseFile>& file = std::nullopt, const Facts& facts = {}) {
     auto connected = session_->connect(file, facts);
     EXPECT_TRUE(connected.ok()) << connected.error().message;
     if (!connected) return nullptr;
