@@ -40,11 +40,14 @@ struct Live {
   AttemptOver over;  ///< filled as it becomes known
   std::optional<Fleet::WorkerId> worker;
   std::unique_ptr<AdoptedWorker> adopted;
-  bool ending = false;         ///< the worker is done or dead; what is left is being ended
-  std::string killed_because;  ///< the backstop's reason
+  bool ending = false;                          ///< the worker is done or dead; what is left is being ended
+  std::string killed_because;                   ///< the backstop's reason
+  std::optional<Reactor::TimerId> start_timer;  ///< its lock is not free yet: nothing of it runs
   std::optional<Reactor::TimerId> timeout_timer;
   std::optional<Reactor::TimerId> cancel_timer;
 };
+
+constexpr Micros kFirstLockPause = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -92,7 +95,7 @@ struct ProcessWorkers::Impl {
   }
 
   void cancel_timers(Live& live) {
-    for (auto* timer : {&live.timeout_timer, &live.cancel_timer}) {
+    for (auto* timer : {&live.start_timer, &live.timeout_timer, &live.cancel_timer}) {
       if (*timer) reactor.cancel_timer(**timer);
       timer->reset();
     }
@@ -122,19 +125,35 @@ struct ProcessWorkers::Impl {
     return at->second.get();
   }
 
-  void hand_off(const HandOff& job) {
+  void hand_off(HandOff job) {
     Live* const live = add(job.run_id, job.attempt);
     if (live == nullptr) return;
-    const auto fail = [&](const Error& error) {
-      live->over.error = error.message;
-      live->over.not_started = error.code != ErrorCode::refused;
-      conclude(job.run_id);
-    };
     if (job.definition->size() > wire::frame_limit_bytes) {  // said before time is spent on it
-      return fail(Error{ErrorCode::refused, "the run's definition is over 64 MiB"});
+      return not_begun(*live, Error{ErrorCode::refused, "the run's definition is over 64 MiB"});
     }
+    begin(*live, std::make_shared<const HandOff>(std::move(job)), kFirstLockPause);
+  }
+
+  void not_begun(Live& live, const Error& error) {
+    live.over.error = error.message;
+    live.over.not_started = error.code != ErrorCode::refused;
+    conclude(live.over.run_id);
+  }
+
+  /// A worker that is being started holds, between clone and exec, a copy of every lock that is looked at just then:
+  /// one that is held is tried again, each time after twice the pause.
+  void begin(Live& live, const std::shared_ptr<const HandOff>& handed, Micros pause) {
+    live.start_timer.reset();
+    const HandOff& job = *handed;
     const auto lock = locks.take(options.layout.lock_file(job.run_id));
-    if (!lock) return fail(lock.error());
+    if (!lock) {
+      if (lock.error().code != ErrorCode::conflict || pause > options.lock_patience) {
+        return not_begun(live, lock.error());
+      }
+      live.start_timer =
+          reactor.call_after(pause, [this, handed, pause] { begin(*attempts.at(handed->run_id), handed, pause * 2); });
+      return;
+    }
     wire::Job frame;
     frame.run_id = job.run_id;
     frame.attempt = job.attempt;
@@ -144,11 +163,11 @@ struct ProcessWorkers::Impl {
     frame.log_limit_bytes = options.log_limit_bytes;
     if (options.clock_offset) frame.clock_offset = options.clock_offset();
     const auto worker = fleet.give(frame, *lock);
-    if (!worker) return fail(worker.error());
-    live->worker = *worker;
+    if (!worker) return not_begun(live, worker.error());
+    live.worker = *worker;
     // Our copy of the lock closes here: from now on it is the worker's and its steps'.
     const Micros limit = job.timeout + options.after_interrupt + options.after_term + options.timeout_slack;
-    live->timeout_timer = reactor.call_after(limit, [this, run_id = job.run_id] {
+    live.timeout_timer = reactor.call_after(limit, [this, run_id = job.run_id] {
       attempts.at(run_id)->over.by_timeout = true;
       kill(run_id, "the run's timeout had passed, and its worker did not end it");
     });
@@ -157,6 +176,7 @@ struct ProcessWorkers::Impl {
   void cancel(const std::string& run_id, int attempt, const std::string& reason) {
     Live* live = find(run_id, attempt);
     if (live == nullptr || live->ending) return;
+    if (live->start_timer) return not_begun(*live, Error{ErrorCode::conflict, reason});
     const wire::Cancel frame{run_id, attempt, reason};
     if (live->worker) fleet.send(*live->worker, frame);
     if (live->adopted) live->adopted->send(frame);
@@ -371,7 +391,7 @@ Result<std::unique_ptr<ProcessWorkers>> ProcessWorkers::open(Reactor& reactor, P
   return out;
 }
 
-void ProcessWorkers::hand_off(HandOff job) { impl_->hand_off(job); }
+void ProcessWorkers::hand_off(HandOff job) { impl_->hand_off(std::move(job)); }
 void ProcessWorkers::cancel(const std::string& run_id, int attempt, const std::string& reason) {
   impl_->cancel(run_id, attempt, reason);
 }

@@ -24,11 +24,12 @@ struct ProcessWorkersOptions {
   /// The worker's own escalation: interrupt, this long, SIGTERM, this long, SIGKILL. The server stands behind it.
   Micros after_interrupt = std::chrono::seconds(5);
   Micros after_term = std::chrono::seconds(5);
-  Micros cancel_slack = std::chrono::seconds(2);   ///< then a cancelled attempt's worker is killed
-  Micros timeout_slack = std::chrono::seconds(5);  ///< then one that is over its time is
-  Micros result_grace = std::chrono::seconds(5);   ///< for a worker found at boot that has left its result
-  Micros report_after = std::chrono::seconds(10);  ///< an end that takes longer is told to the log
-  std::function<Micros()> clock_offset;            ///< of a test clock, for the workers'; empty: 0
+  Micros cancel_slack = std::chrono::seconds(2);          ///< then a cancelled attempt's worker is killed
+  Micros timeout_slack = std::chrono::seconds(5);         ///< then one that is over its time is
+  Micros lock_patience = std::chrono::milliseconds(500);  ///< for a lock that somebody holds when an attempt begins
+  Micros result_grace = std::chrono::seconds(5);          ///< for a worker found at boot that has left its result
+  Micros report_after = std::chrono::seconds(10);         ///< an end that takes longer is told to the log
+  std::function<Micros()> clock_offset;                   ///< of a test clock, for the workers'; empty: 0
 };
 
 /// Every call on the reactor's thread, which it never blocks: what is slow happens on two threads of its own. New

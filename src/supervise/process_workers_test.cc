@@ -247,12 +247,25 @@ TEST_F(ProcessWorkersTest, FilesThatCantBePutInPlaceAreAFailureInWords) {
 }
 
 TEST_F(ProcessWorkersTest, ALockThatIsHeldIsNotStartedBeside) {
+  options_.lock_patience = std::chrono::milliseconds(10);
   open();
-  const auto lock = take_lock(options_.layout.lock_file("a"));
+  auto lock = take_lock(options_.layout.lock_file("a"));
   ASSERT_TRUE(lock.ok());
   const AttemptOver ended = run("a", "finish");
   EXPECT_FALSE(ended.result.has_value());
+  EXPECT_TRUE(ended.not_started);
   EXPECT_NE(ended.error.find("is held by a process"), std::string::npos) << ended.error;
+  // Held for a moment, as by a worker that is being started: nobody hears of it.
+  options_.lock_patience = std::chrono::hours(1);
+  open();
+  hand_off("a", "finish", 2);
+  reactor_.call_after(std::chrono::milliseconds(3), [&] { lock->reset(); });
+  EXPECT_TRUE(over("a").result.has_value());
+  // Who is cancelled while it waits never begins.
+  lock = take_lock(options_.layout.lock_file("b"));
+  hand_off("b", "finish");
+  workers_->cancel("b", 1, "enough");
+  EXPECT_TRUE(over("b").not_started);
 }
 
 TEST_F(ProcessWorkersTest, ASecondAttemptBesideALiveOneIsRefused) {
