@@ -9,7 +9,11 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <map>
+#include <set>
 
+#include "base/test_folder.h"
 #include "supervise/lock_file.h"
 
 namespace eider::supervise {
@@ -119,6 +123,36 @@ TEST_F(LeftOvers, AFreeLockFileIsTheNextRunsAndAHeldOneIsNot) {
   const UniqueFd e = taken("e");
   EXPECT_NE(inode(path("e")), inode(path("b")));
   EXPECT_FALSE(lock_is_free(path("b")));
+}
+
+// Whatever runs take and end in whatever order: each that runs holds a file of its own, and none waits for another's.
+RC_GTEST_PROP(LockFilesLaw, EachRunHasAFileOfItsOwn, ()) {
+  const TestFolder folder;
+  LockFiles locks(folder.path());
+  std::map<int, UniqueFd> held;
+  const auto path = [&](int run) { return folder.path(std::to_string(run) + ".lock"); };
+  const auto steps = *rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(0, 6)));
+  for (const auto& [action, run] : steps) {
+    if (action == 0) {
+      auto lock = locks.take(path(run));
+      RC_ASSERT(lock.ok() != held.contains(run));
+      if (lock) held[run] = std::move(*lock);
+    } else if (action == 1) {
+      held.erase(run);
+    } else if (action == 2) {
+      locks.ended(path(run));
+    } else {
+      if (!held.contains(run)) remove_free_lock(path(run));  // as a start does, and a person
+    }
+    std::set<std::uint64_t> files;
+    for (const auto& [id, lock] : held) {
+      struct stat info {};
+      RC_ASSERT(::fstat(lock.get(), &info) == 0);
+      RC_ASSERT(inode(path(id)) == info.st_ino);
+      RC_ASSERT(files.insert(info.st_ino).second);
+    }
+  }
 }
 
 }  // namespace

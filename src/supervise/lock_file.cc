@@ -61,13 +61,12 @@ LockFiles::~LockFiles() {
 }
 
 Result<UniqueFd> LockFiles::take(const std::string& path) {
+  std::erase(spares_, path);
+  ended_.erase(path);
   // The run's own file first: what is left of an earlier attempt may hold it.
   if (::access(path.c_str(), F_OK) != 0 && !spares_.empty()) {
     ::rename(spares_.back().c_str(), path.c_str());  // gone? then take_lock makes one
     spares_.pop_back();
-  } else {
-    std::erase(spares_, path);
-    ended_.erase(path);
   }
   return take_lock(path);
 }
@@ -81,6 +80,7 @@ void LockFiles::sweep() {
   std::erase_if(ended_, [this](const std::string& path) {
     if (spares_.size() >= kMostSpares) return remove_free_lock(path);
     if (!lock_is_free(path)) return false;
+    if (::access(path.c_str(), F_OK) != 0) return true;  // free, because it is not there
     if (std::find(spares_.begin(), spares_.end(), path) == spares_.end()) spares_.push_back(path);
     return true;
   });
