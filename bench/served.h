@@ -18,8 +18,8 @@
 
 namespace eider::bench {
 
-/// A new workspace in the scratch folder. It goes with the scratch folder at the end of all rows: on ext4, whoever makes
-/// files in the minute after many were removed pays for passing over their inodes (ADR 0008).
+/// A new workspace in the scratch folder. It goes with the scratch folder at the end of all rows: on ext4, whoever
+/// makes files in the minute after many were removed pays for passing over their inodes (ADR 0008).
 class Folder {
  public:
   Folder(const Setup& setup, const std::string& name);
