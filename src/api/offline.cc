@@ -14,6 +14,8 @@ template <typename... Ts>
 struct Cases : Ts... {
   using Ts::operator()...;
 };
+template <typename... Ts>
+Cases(Ts...) -> Cases<Ts...>;
 
 constexpr int kMostCounted = 1000;
 

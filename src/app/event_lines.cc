@@ -14,6 +14,8 @@ template <typename... Ts>
 struct Cases : Ts... {
   using Ts::operator()...;
 };
+template <typename... Ts>
+Cases(Ts...) -> Cases<Ts...>;
 
 constexpr const char* plain = "";
 constexpr const char* green = "\033[32m";

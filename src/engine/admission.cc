@@ -19,7 +19,7 @@ struct Head {
   int minus_priority = 0;
   std::string run_id;
   std::string pipeline;
-  auto operator<=>(const Head&) const = default;
+  auto operator<=>(const Head&) const = default;  // NOLINT(modernize-use-nullptr): of the operator itself
 };
 
 }  // namespace

@@ -14,6 +14,8 @@ template <typename... Ts>
 struct Cases : Ts... {
   using Ts::operator()...;
 };
+template <typename... Ts>
+Cases(Ts...) -> Cases<Ts...>;
 
 /// The answer to a command whose one decision did not hold.
 Error refusal(const Turn& turn, std::string otherwise) {

@@ -68,7 +68,7 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
       auto rule = decide::make_rule(pipeline.schedules[i].timing);
       if (!rule) continue;
       std::string key = model::schedule_key(name, pipeline.schedules[i].id);
-      ScheduleEntry entry{key, loaded.pipeline, i, std::move(*rule), std::nullopt, std::nullopt};
+      ScheduleEntry entry{key, loaded.pipeline, i, *rule, std::nullopt, std::nullopt};
       const auto placed = schedules_.insert_or_assign(std::move(key), std::move(entry)).first;
       refresh(placed->second);
     }

@@ -11,6 +11,8 @@ template <typename... Ts>
 struct Cases : Ts... {
   using Ts::operator()...;
 };
+template <typename... Ts>
+Cases(Ts...) -> Cases<Ts...>;
 
 }  // namespace
 
