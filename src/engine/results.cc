@@ -97,13 +97,14 @@ void Loop::decide_results(Turn& turn) {
   }
 }
 
-/// Whether attempts can be started at all.
+/// Whether attempts can be started at all. What keeps one run from starting holds no other.
 void Loop::note_start(const supervise::AttemptOver& over) {
   if (!over.not_started) {
     if (!start_trouble_.empty()) log::info("runs can be started again");
     start_trouble_.clear();
     return;
   }
+  if (!over.others_too) return;
   const std::string& error = over.result ? over.result->error : over.error;
   if (start_trouble_.empty()) {
     log::warning("runs can't be started: " + error);

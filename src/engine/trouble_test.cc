@@ -107,6 +107,25 @@ TEST(Trouble, WhatTheMachineLacksIsNotTheRunsFault) {
   for (const model::Run& run : bench->runs()) EXPECT_EQ(run.state, RunState::succeeded);
 }
 
+// A stray process may hold one run's lock for hours.
+TEST(Trouble, WhatKeepsOneRunFromStartingHoldsNoOther) {
+  TestBench bench;
+  bench.add_pipeline("p");
+  bench.add_pipeline("q");
+  bench.boot();
+  bench.workers->lacks = "its lock is held";
+  bench.workers->lacks_for_all = false;
+  const std::string kept = bench.start("p").value();
+  EXPECT_EQ(bench.row(kept).state, RunState::queued);
+  bench.workers->lacks.clear();
+  const std::string other = bench.start("q").value();
+  EXPECT_EQ(bench.row(other).state, RunState::running) << "at the same instant";
+  EXPECT_EQ((bench.ask<AskStatus, StatusView>({}).health), "ok");
+  bench.advance(1s);
+  EXPECT_EQ(bench.row(kept).state, RunState::running);
+  EXPECT_EQ(bench.row(kept).failures, 0);
+}
+
 // SIGTERM, a locked store, and a run that goes on: the server leaves in time, and the next one picks the run up.
 TEST(Trouble, AServerThatCannotWriteStopsAllTheSame) {
   for (const bool now : {false, true}) {

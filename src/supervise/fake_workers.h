@@ -17,6 +17,7 @@ class FakeWorkers final : public Workers {
 
   /// Not empty: nothing can be started, for this reason.
   std::string lacks;
+  bool lacks_for_all = true;
 
   void hand_off(HandOff job) override {
     const std::string id = job.run_id;
@@ -27,6 +28,7 @@ class FakeWorkers final : public Workers {
       end.run_id = id;
       end.attempt = attempt;
       end.not_started = true;
+      end.others_too = lacks_for_all;
       end.error = lacks;
       events.emplace_back(std::move(end));
     } else if (finish_at_once) {

@@ -20,6 +20,11 @@ bool wears_out(model::Outcome outcome) {
          outcome == model::Outcome::crashed || outcome == model::Outcome::interrupted;
 }
 
+/// The worker gave the run back before its first step, and not for a DuckDB file.
+bool lacked_a_place(const wire::AttemptResult& result) {
+  return result.outcome == model::Outcome::released && !result.file_held;
+}
+
 void drop_staged(const wire::Layout& layout, const wire::AttemptId& id) {
   if (auto removed = wire::remove_staged(layout, id); !removed) log::warning(removed.error().message);
 }
@@ -137,6 +142,8 @@ struct ProcessWorkers::Impl {
   void not_begun(Live& live, const Error& error) {
     live.over.error = error.message;
     live.over.not_started = error.code != ErrorCode::refused;
+    // A held lock and a cancel concern this run alone.
+    live.over.others_too = live.over.not_started && error.code != ErrorCode::conflict;
     conclude(live.over.run_id);
   }
 
@@ -230,7 +237,7 @@ struct ProcessWorkers::Impl {
     live.adopted.reset();
     if (!free) return end(live, std::move(result), Micros(0));
     if (live.worker) fleet.release(*live.worker, !wears_out(result.outcome));
-    live.over.not_started = result.outcome == model::Outcome::released && !result.file_held;
+    live.over.not_started = live.over.others_too = lacked_a_place(result);
     live.over.result = std::move(result);
     conclude(run_id);
   }
@@ -245,7 +252,7 @@ struct ProcessWorkers::Impl {
     live.over.signal = death.signal;
     live.over.peak_memory_bytes = death.peak_memory_bytes;
     live.over.error = live.killed_because.empty() ? death.error : live.killed_because;
-    live.over.not_started = !death.pid && !death.error.empty();
+    live.over.not_started = live.over.others_too = !death.pid && !death.error.empty();
     end(live, std::nullopt, Micros(0));
   }
 
@@ -270,7 +277,10 @@ struct ProcessWorkers::Impl {
                     over.left_over_processes = remains.left_over_processes;
                     if (!remains.error.empty()) over.error += (over.error.empty() ? "" : "\n") + remains.error;
                     over.result = std::move(remains.result);
-                    if (over.result) over.with_server = over.by_timeout = over.not_started = false;
+                    if (over.result) {
+                      over.with_server = over.by_timeout = false;
+                      over.not_started = over.others_too = lacked_a_place(*over.result);
+                    }
                     conclude(run_id);
                   });
   }

@@ -254,6 +254,7 @@ TEST_F(ProcessWorkersTest, ALockThatIsHeldIsNotStartedBeside) {
   const AttemptOver ended = run("a", "finish");
   EXPECT_FALSE(ended.result.has_value());
   EXPECT_TRUE(ended.not_started);
+  EXPECT_FALSE(ended.others_too);
   EXPECT_NE(ended.error.find("is held by a process"), std::string::npos) << ended.error;
   // Held for a moment, as by a worker that is being started: nobody hears of it.
   options_.lock_patience = std::chrono::hours(1);
@@ -357,6 +358,7 @@ TEST_F(ProcessWorkersTest, NoDescriptorIsLeft) {
   const AttemptOver ended = run("b", "finish");
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_TRUE(ended.not_started);
+  EXPECT_TRUE(ended.others_too);
   EXPECT_FALSE(ended.result.has_value());
   EXPECT_NE(ended.error.find("Too many open files"), std::string::npos) << ended.error;
   EXPECT_TRUE(run("c", "finish").result.has_value());

@@ -45,7 +45,8 @@ struct AttemptOver {
   int attempt = 0;
   std::optional<wire::AttemptResult> result;
   bool with_server = false;  ///< no result, found at boot: it ended with its server -> interrupted, not crashed
-  bool not_started = false;  ///< nothing of it ran: server or worker lacked something (`error`) -> given back
+  bool not_started = false;  ///< nothing of it ran (`error` says why) -> given back
+  bool others_too = false;   ///< with not_started: what server or worker lacked, every attempt needs
   bool by_timeout = false;   ///< no result: killed because the run's timeout had passed -> timed out, not crashed
   std::optional<int> worker_pid;
   std::optional<int> exit_code;
