@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -12,10 +13,12 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "model/asset.h"
 #include "model/pipeline.h"
 #include "model/run.h"
 #include "wire/messages.h"
 #include "workspace/diagnostic.h"
+#include "workspace/load.h"
 
 namespace eider::engine {
 
@@ -55,6 +58,17 @@ struct ScheduleView {
   std::string note;
   std::optional<Instant> next;  ///< none: never again
   std::string description;      ///< the rule in words
+};
+
+struct TriggerView {
+  std::string key;  ///< `pipeline/id`
+  std::string pipeline;
+  model::Trigger trigger;
+  std::vector<std::string> matches;  ///< declared assets that it matches now
+  std::int64_t pending = 0;
+  int open_runs = 0;                      ///< made for it and not ended
+  std::string waiting_for;                ///< why what is pending makes no run yet, for people; empty: nothing pending
+  std::optional<Instant> looks_again_at;  ///< debounce
 };
 
 struct PipelineView {
@@ -110,6 +124,15 @@ struct AskSchedules {
 struct AskPipelines {
   std::function<void(std::vector<PipelineView>)> reply;
 };
+/// What is in force, for whoever shows assets, triggers and schedules.
+struct AskWorkspace {
+  std::function<void(std::shared_ptr<const workspace::Workspace>)> reply;
+};
+/// Triggers with what is pending of them.
+struct AskTriggers {
+  std::optional<std::string> key;  ///< one, or all
+  std::function<void(std::vector<TriggerView>)> reply;
+};
 struct AskStatus {
   std::function<void(StatusView)> reply;
 };
@@ -138,6 +161,45 @@ struct PauseSchedule {
   std::optional<std::string> note;  ///< none: what is said of a pause already stays
   std::function<void(Result<void>)> reply;
 };
+/// Something outside has made data (`eider assets materialize`, a watched folder).
+struct Materialize {
+  std::string asset;
+  std::string partition;
+  std::string metadata;     ///< JSON object, or empty
+  std::string fingerprint;  ///< of the content, or empty
+  std::optional<std::int64_t> rows;
+  std::optional<std::int64_t> bytes;
+  std::string idempotency_key;  ///< the same key again gives the same event
+  std::string cause_run_id;     ///< the run whose step says so, or empty
+  model::Source source = model::Source::reported;
+  std::string asked_by;  ///< `cli`, `api`, the watched folder
+  struct Answer {
+    std::string id;
+    bool repeated = false;  ///< it was there already
+    int owed = 0;           ///< deliveries
+  };
+  std::function<void(Result<Answer>)> reply;
+};
+/// Which deliveries a person means: one by id, or those of a trigger, a pipeline or all in a state.
+struct DeliverySelection {
+  std::string id;
+  std::string trigger;  ///< `pipeline/id`
+  std::string pipeline;
+  std::optional<model::DeliveryState> state;
+};
+/// Failed deliveries are tried again: their runs are queued again.
+struct RetryDeliveries {
+  DeliverySelection which;
+  std::string asked_by;
+  std::function<void(Result<std::vector<std::string>>)> reply;  ///< ids of what was changed
+};
+/// Pending or failed deliveries are given up.
+struct SkipDeliveries {
+  DeliverySelection which;
+  std::string note;
+  std::string asked_by;
+  std::function<void(Result<std::vector<std::string>>)> reply;
+};
 /// Reads the workspace's files again.
 struct Reload {
   /// Empty: everything is good.
@@ -156,8 +218,9 @@ struct TurnClock {
   std::function<void(Result<Instant>)> reply;
 };
 
-using Command = std::variant<AskLive, AskPools, AskSchedules, AskPipelines, AskStatus, StartRun, CancelRun,
-                             PauseSchedule, Reload, Stop, TurnClock>;
+using Command =
+    std::variant<AskLive, AskPools, AskSchedules, AskPipelines, AskWorkspace, AskTriggers, AskStatus, StartRun,
+                 CancelRun, PauseSchedule, Materialize, RetryDeliveries, SkipDeliveries, Reload, Stop, TurnClock>;
 
 /// A question changes nothing and is answered from memory, also while the store cannot be written.
 bool is_question(const Command& command);

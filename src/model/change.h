@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/asset.h"
 #include "model/run.h"
 #include "model/transitions.h"
 
@@ -54,7 +55,8 @@ struct RunClaimed {
 };
 
 /// An attempt is over and its outcome is known. Guard: state running and attempt = number (I4). One that was
-/// `released` leaves no row: it ran nothing and costs no attempt; its number stays used, as the fence.
+/// `released` leaves no row: it ran nothing and costs no attempt; its number stays used, as the fence. When the run
+/// ends with it, its claimed deliveries end as transitions.h says (delivery_event_of), with the run's reason and error.
 struct AttemptEnded {
   Attempt attempt;  ///< run_id, number, outcome and what is known of its end
   RunEvent event = RunEvent::succeed;
@@ -71,11 +73,59 @@ struct CancelAsked {
   Instant at{};
 };
 
-/// A queued run ends without running. Guard: state queued.
+/// A queued run ends without running. Guard: state queued. Its deliveries end with it, as with AttemptEnded.
 struct QueuedCancelled {
   std::string run_id;
   std::string reason;
   std::string error;
+  Instant at{};
+};
+
+/// Data was published, and this is owed for it. Guard: no event with its id is there, and when a run published it
+/// (source run) that run is running this attempt (I4): so in a set it stands before the AttemptEnded of its run.
+struct AssetMaterialized {
+  Materialization event;       ///< without number: the store gives it
+  std::vector<Delivery> owed;  ///< pending, one a trigger; without event (the number)
+};
+
+/// A trigger is in force for the first time. Guard: none (upsert).
+struct TriggerPlaced {
+  TriggerCursor cursor;
+};
+
+/// `start: earliest`: events up to `replayed_to` have been looked at, and this is owed for them. Guard: the trigger's
+/// replayed_to still is `expected`. `owed` is pending, and none of it is there.
+struct TriggerReplayed {
+  std::string trigger;
+  std::int64_t expected = 0;
+  std::int64_t replayed_to = 0;
+  std::vector<Delivery> owed;
+};
+
+/// Deliveries of one trigger get a run; the same set holds its RunQueued. Guard: each of them is pending.
+struct DeliveriesClaimed {
+  std::string trigger;
+  std::vector<std::string> ids;
+  std::string run_id;
+  std::string owner;
+  Instant at{};
+};
+
+/// Deliveries of one trigger will have no run. Guard: each of them is pending or failed, as `from` says for all.
+struct DeliveriesSkipped {
+  std::string trigger;
+  std::vector<std::string> ids;
+  DeliveryState from = DeliveryState::pending;
+  std::string reason;
+  std::string error;
+  Instant at{};
+};
+
+/// A person wants an ended run to be tried again: it is queued with a fresh budget, and its failed deliveries are
+/// claimed again. `run` is the row as it will be. Guard: the run is failed or cancelled.
+struct RunRestarted {
+  Run run;
+  std::string owner;
   Instant at{};
 };
 
@@ -88,7 +138,8 @@ struct DefinitionStored {
 };
 
 using Change = std::variant<CursorPlaced, OccurrencesDecided, CursorWithdrawn, SchedulePaused, RunQueued, RunClaimed,
-                            AttemptEnded, CancelAsked, QueuedCancelled, DefinitionStored>;
+                            AttemptEnded, CancelAsked, QueuedCancelled, DefinitionStored, AssetMaterialized,
+                            TriggerPlaced, TriggerReplayed, DeliveriesClaimed, DeliveriesSkipped, RunRestarted>;
 
 /// Changes that hold together: all of them apply, or none (one savepoint).
 using ChangeSet = std::vector<Change>;

@@ -57,6 +57,25 @@ json::object write(const Step& s) {
           {"timeout_us", us(s.timeout)}};
 }
 
+json::object write(const Trigger& t) {
+  return {{"id", t.id},
+          {"assets", strings(t.assets)},
+          {"match", to_text(t.match)},
+          {"from", t.from},
+          {"same_partition", t.same_partition},
+          {"changed_only", t.changed_only},
+          {"batch", t.batch},
+          {"debounce_us", us(t.debounce)},
+          {"max_wait_us", us(t.max_wait)},
+          {"start", to_text(t.start)},
+          {"order", to_text(t.order)}};
+}
+
+json::value write(const std::optional<Partitions>& p) {
+  if (!p) return nullptr;
+  return json::object{{"names", strings(p->names)}, {"every", to_text(p->every)}, {"start", p->start}, {"end", p->end}};
+}
+
 /// Reads keys of one object; the first that is missing or of another kind is kept as the error.
 class Fields {
  public:
@@ -119,6 +138,8 @@ class Fields {
     }
     return out;
   }
+  /// Keys that definitions of earlier versions do not have.
+  bool has(const char* key) const { return find(key) != nullptr; }
   const json::value& value(const char* key) {
     static const json::value none;
     const json::value* v = find(key);
@@ -187,6 +208,31 @@ Step read_step(const json::value& value, std::string& error) {
   return s;
 }
 
+Trigger read_trigger(const json::value& value, std::string& error) {
+  Fields f(value, "trigger", error);
+  Trigger t;
+  t.id = f.text("id");
+  t.assets = f.texts("assets");
+  t.match = enum_from(f.text("match"), {Trigger::Match::any, Trigger::Match::all}, error);
+  t.from = f.text("from");
+  t.same_partition = f.flag("same_partition");
+  t.changed_only = f.flag("changed_only");
+  t.batch = f.flag("batch");
+  t.debounce = f.maybe_micros("debounce_us");
+  t.max_wait = f.maybe_micros("max_wait_us");
+  t.start = enum_from(f.text("start"), {Trigger::Start::now, Trigger::Start::earliest}, error);
+  t.order = enum_from(f.text("order"), {Trigger::Order::commit, Trigger::Order::strict}, error);
+  return t;
+}
+
+std::optional<Partitions> read_partitions(const json::value& value, std::string& error) {
+  if (value.is_null()) return std::nullopt;
+  Fields f(value, "partitions", error);
+  using Every = Partitions::Every;
+  const Every every = enum_from(f.text("every"), {Every::none, Every::hour, Every::day, Every::month}, error);
+  return Partitions{f.texts("names"), every, f.text("start"), f.text("end")};
+}
+
 }  // namespace
 
 std::string definition_json(const Pipeline& p) {
@@ -198,9 +244,14 @@ std::string definition_json(const Pipeline& p) {
   for (const Step& step : p.steps) steps.push_back(write(step));
   json::array publishes;
   for (const Publish& publish : p.publishes) {
-    publishes.push_back(json::object{
-        {"asset", publish.asset}, {"path", publish.path}, {"table", publish.table}, {"after", publish.after}});
+    publishes.push_back(json::object{{"asset", publish.asset},
+                                     {"path", publish.path},
+                                     {"table", publish.table},
+                                     {"after", publish.after},
+                                     {"shared", publish.shared}});
   }
+  json::array triggers;
+  for (const Trigger& trigger : p.triggers) triggers.push_back(write(trigger));
   json::value database(nullptr);
   if (p.database) database = json::object{{"file", p.database->file}, {"read_only", p.database->read_only}};
   return json::serialize(json::object{{"version", 1},
@@ -210,8 +261,10 @@ std::string definition_json(const Pipeline& p) {
                                       {"database", std::move(database)},
                                       {"pools", std::move(pools)},
                                       {"schedules", std::move(schedules)},
+                                      {"triggers", std::move(triggers)},
                                       {"steps", std::move(steps)},
                                       {"publishes", std::move(publishes)},
+                                      {"partitions", write(p.partitions)},
                                       {"timezone", p.timezone},
                                       {"timeout_us", p.timeout.count()},
                                       {"queue_timeout_us", us(p.queue_timeout)},
@@ -250,8 +303,13 @@ Result<Pipeline> parse_definition(std::string_view text) {
   for (const json::value& step : f.list("steps")) p.steps.push_back(read_step(step, error));
   for (const json::value& publish : f.list("publishes")) {
     Fields o(publish, "publishes", error);
-    p.publishes.push_back({o.text("asset"), o.text("path"), o.text("table"), o.text("after")});
+    p.publishes.push_back(
+        {o.text("asset"), o.text("path"), o.text("table"), o.text("after"), o.has("shared") && o.flag("shared")});
   }
+  if (f.has("triggers")) {
+    for (const json::value& trigger : f.list("triggers")) p.triggers.push_back(read_trigger(trigger, error));
+  }
+  if (f.has("partitions")) p.partitions = read_partitions(f.value("partitions"), error);
   p.timezone = f.text("timezone");
   p.timeout = Micros(f.number("timeout_us"));
   p.queue_timeout = f.maybe_micros("queue_timeout_us");

@@ -32,6 +32,10 @@ const char* to_text(Misfire value) {
   return "?";
 }
 
+const char* to_text(Trigger::Match value) { return value == Trigger::Match::all ? "all" : "any"; }
+const char* to_text(Trigger::Start value) { return value == Trigger::Start::earliest ? "earliest" : "now"; }
+const char* to_text(Trigger::Order value) { return value == Trigger::Order::strict ? "strict" : "commit"; }
+
 std::string definition_hash(std::string_view definition_json_text) { return content_hash(definition_json_text); }
 
 std::string rule_hash(const Timing& timing) {
@@ -87,6 +91,20 @@ Result<void> check_name(std::string_view what, std::string_view name) {
       fmt::format(
           "{} \"{}\" is not a name: use 1 to 100 letters, digits, `_` and `-`, beginning with a letter or digit", what,
           shown())};
+}
+
+Result<void> check_asset_name(std::string_view name) {
+  constexpr std::size_t longest = 200;
+  const Error bad{ErrorCode::invalid, fmt::format("\"{}\" is not the name of an asset: expected names joined by dots, "
+                                                  "like raw.flights, of at most {} characters",
+                                                  name.substr(0, 60), longest)};
+  if (name.size() > longest) return bad;
+  for (std::string_view rest = name;;) {
+    const std::size_t dot = rest.find('.');
+    if (!check_name("asset", rest.substr(0, dot))) return bad;
+    if (dot == std::string_view::npos) return {};
+    rest.remove_prefix(dot + 1);
+  }
 }
 
 }  // namespace eider::model

@@ -76,13 +76,47 @@ struct Database {
   bool operator==(const Database&) const = default;
 };
 
-/// What a successful run publishes. Exactly one of path and table is set.
+/// What a successful run publishes. At most one of path and table is set; with neither, what the data is and where it
+/// lies is the steps' affair, and they may say what they made of it through $EIDER_OUTPUT.
 struct Publish {
   std::string asset;
-  std::string path;   ///< workspace-relative file or folder, staged and renamed
-  std::string table;  ///< table of the pipeline's database
-  std::string after;  ///< id of the step that completes it; empty: the end of the run
+  std::string path;     ///< workspace-relative file or folder, staged and renamed
+  std::string table;    ///< table of the pipeline's database
+  std::string after;    ///< id of the step that completes it; empty: the end of the run
+  bool shared = false;  ///< other pipelines publish it as well, and say so too
   bool operator==(const Publish&) const = default;
+};
+
+/// Which partitions a pipeline's runs can have. Without them a run may have any, or none.
+struct Partitions {
+  enum class Every { none, hour, day, month };
+  std::vector<std::string> names;  ///< exactly these; empty: a series
+  Every every = Every::none;       ///< `2026-03-29T05`, `2026-03-29`, `2026-03`
+  std::string start;               ///< first of the series, as it is named; empty: unbounded
+  std::string end;                 ///< last of the series, inclusive; empty: unbounded
+  bool operator==(const Partitions&) const = default;
+};
+bool has_partition(const Partitions& partitions, std::string_view name);
+/// What it takes, for messages: `one of a, b`, `a day from 2026-01-01 on, like 2026-03-29`.
+std::string describe(const Partitions& partitions);
+
+/// A standing subscription of a pipeline to assets (design sections 1 and 8).
+struct Trigger {
+  enum class Match { any, all };
+  enum class Start { now, earliest };
+  enum class Order { commit, strict };
+  std::string id;
+  std::vector<std::string> assets;  ///< names and patterns (model/glob.h)
+  Match match = Match::any;         ///< all: runs when each asset that they match now has something pending
+  std::string from;                 ///< only what this pipeline published; empty: whoever did
+  bool same_partition = false;      ///< `partition: same`: the run has the event's partition
+  bool changed_only = false;        ///< `on: changed`: an unchanged republication owes nothing
+  bool batch = false;               ///< all that is pending in one run
+  std::optional<Micros> debounce;   ///< runs when so long nothing new came; implies batch
+  std::optional<Micros> max_wait;   ///< debounce waits no longer than this for quiet
+  Start start = Start::now;         ///< of a new trigger: earliest owes it what was published before as well
+  Order order = Order::commit;      ///< strict: what follows a failed delivery waits until it is retried or skipped
+  bool operator==(const Trigger&) const = default;
 };
 
 struct Resources {
@@ -99,8 +133,10 @@ struct Pipeline {
   std::optional<Database> database;
   std::map<std::string, int> pools;  ///< slots taken of each pool by one run
   std::vector<Schedule> schedules;
+  std::vector<Trigger> triggers;
   std::vector<Step> steps;
   std::vector<Publish> publishes;
+  std::optional<Partitions> partitions;
   std::string timezone = "UTC";
   Micros timeout = std::chrono::hours(24);
   std::optional<Micros> queue_timeout;
@@ -117,10 +153,21 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
+/// An asset whose data something outside Eider makes, as eider.yaml declares it.
+struct ExternalAsset {
+  std::string name;
+  std::string description;
+  std::string watch;  ///< workspace-relative or absolute folder: each file that lands there is new data; empty: none
+  std::string files = "*";                  ///< which of them, as a shell pattern
+  Micros settle = std::chrono::seconds(1);  ///< a file is whole when it was closed and so long did not change
+  bool operator==(const ExternalAsset&) const = default;
+};
+
 /// eider.yaml.
 struct Settings {
   int max_workers = 16;
   std::map<std::string, Pool> pools;
+  std::map<std::string, ExternalAsset> assets;
   std::string timezone = "UTC";                       ///< default of pipelines
   RetryPolicy retry;                                  ///< default of pipelines
   std::optional<std::int64_t> memory_bytes;           ///< ceiling of the sum over running runs
@@ -141,6 +188,11 @@ std::string definition_hash(std::string_view definition_json_text);
 /// The hash by which a schedule's cursor knows its rule: of the timing only, so that a changed policy keeps it.
 std::string rule_hash(const Timing& timing);
 
+const char* to_text(Trigger::Match value);
+const char* to_text(Trigger::Start value);
+const char* to_text(Trigger::Order value);
+const char* to_text(Partitions::Every value);
+
 /// `pipeline/id`, as schedules and triggers are named everywhere.
 std::string schedule_key(std::string_view pipeline, std::string_view schedule);
 
@@ -153,5 +205,10 @@ std::map<std::string, std::size_t> output_names(const std::vector<std::string>& 
 /// Names of pipelines, schedules, steps, pools and assets' parts: letters, digits, `_` and `-`, first a letter or
 /// digit, 1 to 100 characters. The one check at the border: what passes can be part of a path (O-25).
 Result<void> check_name(std::string_view what, std::string_view name);
+/// An asset's: such names joined by dots, at most 300 characters.
+Result<void> check_asset_name(std::string_view name);
+/// A partition's: 1 to 200 letters, digits and `_ - . : + =`, beginning with a letter or digit: it can be part of a
+/// path and never leads out of one.
+Result<void> check_partition(std::string_view name);
 
 }  // namespace eider::model

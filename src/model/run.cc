@@ -55,6 +55,14 @@ constexpr Sentence sentences[] = {
     {reason::not_started, "the server could not start it; that is tried again"},
     {reason::server_stopped, "the server was stopped before it was done"},
     {reason::definition_broken, "the pipeline's file is wrong"},
+    {reason::data_published, "data that its trigger waits for was published"},
+    {reason::run_failed, "its run failed"},
+    {reason::run_cancelled, "its run was cancelled"},
+    {reason::trigger_removed, "the trigger was removed from the pipeline"},
+    {reason::unknown_partition, "the pipeline has no such partition"},
+    {reason::chain_too_long, "its chain of causes is longer than any real one: most likely it is a loop"},
+    {reason::skipped_by_person, "a person skipped it"},
+    {reason::retried, "a person asked to try it again"},
 };
 
 }  // namespace

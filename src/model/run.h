@@ -57,6 +57,14 @@ inline constexpr const char* file_held = "FileHeld";            ///< from outsid
 inline constexpr const char* not_started = "NotStarted";        ///< the server lacked something; tried again
 inline constexpr const char* server_stopped = "ServerStopped";  ///< interrupted by `eider stop`; queued again
 inline constexpr const char* definition_broken = "DefinitionBroken";
+inline constexpr const char* data_published = "DataPublished";  ///< a delivery's run
+inline constexpr const char* run_failed = "RunFailed";          ///< a delivery whose run failed
+inline constexpr const char* run_cancelled = "RunCancelled";    ///< a delivery whose run was cancelled
+inline constexpr const char* trigger_removed = "TriggerRemoved";
+inline constexpr const char* unknown_partition = "UnknownPartition";  ///< the consumer has no such partition
+inline constexpr const char* chain_too_long = "ChainTooLong";         ///< causation depth: a loop, in all likelihood
+inline constexpr const char* skipped_by_person = "SkippedByPerson";
+inline constexpr const char* retried = "Retried";  ///< by a person
 }  // namespace reason
 /// One sentence for people; an unknown code is returned as it is.
 std::string reason_sentence(std::string_view code);
@@ -80,9 +88,10 @@ struct Run {
   std::string id;  ///< UUIDv7
   std::string pipeline;
   TriggerKind trigger = TriggerKind::manual;
-  std::string trigger_id;     ///< schedule: `pipeline/id`; manual: who asked
+  std::string trigger_id;     ///< schedule, data: `pipeline/id`; manual: who asked
   std::string occurrence_id;  ///< empty unless a schedule made it; unique
-  std::string parent;
+  std::string parent;         ///< data: the run that published the (newest) event it was made for; or empty
+  int depth = 0;              ///< data: how many deliveries lie between it and where its chain began
   RunState state = RunState::queued;
   int attempt = 0;        ///< number of the newest claim: the fence
   int failures = 0;       ///< attempts that count against retry.max_attempts

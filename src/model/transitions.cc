@@ -1,5 +1,7 @@
 #include "model/transitions.h"
 
+#include "base/check.h"
+
 namespace eider::model {
 namespace {
 
@@ -22,6 +24,21 @@ constexpr Row table[] = {
     {RunState::running,   RunEvent::cancel,    {RunState::cancelled, false, true,  false, false, true}},
     {RunState::failed,    RunEvent::restart,   {RunState::queued,    false, false, false, false, false}},
     {RunState::cancelled, RunEvent::restart,   {RunState::queued,    false, false, false, false, false}},
+};
+
+struct DeliveryRow {
+  DeliveryState from;
+  DeliveryEvent event;
+  DeliveryState to;
+};
+
+constexpr DeliveryRow delivery_table[] = {
+    {DeliveryState::pending, DeliveryEvent::claim,   DeliveryState::claimed},
+    {DeliveryState::pending, DeliveryEvent::skip,    DeliveryState::skipped},
+    {DeliveryState::claimed, DeliveryEvent::deliver, DeliveryState::delivered},
+    {DeliveryState::claimed, DeliveryEvent::fail,    DeliveryState::failed},
+    {DeliveryState::failed,  DeliveryEvent::retry,   DeliveryState::claimed},
+    {DeliveryState::failed,  DeliveryEvent::skip,    DeliveryState::skipped},
 };
 // clang-format on
 
@@ -54,6 +71,34 @@ std::optional<Transition> next(RunState state, RunEvent event) {
     if (row.from == state && row.event == event) return row.transition;
   }
   return std::nullopt;
+}
+
+const char* to_text(DeliveryEvent event) {
+  switch (event) {
+    case DeliveryEvent::claim:
+      return "claim";
+    case DeliveryEvent::deliver:
+      return "deliver";
+    case DeliveryEvent::fail:
+      return "fail";
+    case DeliveryEvent::skip:
+      return "skip";
+    case DeliveryEvent::retry:
+      return "retry";
+  }
+  return "?";
+}
+
+std::optional<DeliveryState> next(DeliveryState state, DeliveryEvent event) {
+  for (const DeliveryRow& row : delivery_table) {
+    if (row.from == state && row.event == event) return row.to;
+  }
+  return std::nullopt;
+}
+
+DeliveryEvent delivery_event_of(RunState ended) {
+  EIDER_CHECK(is_terminal(ended), "only the end of a run ends its deliveries");
+  return ended == RunState::succeeded ? DeliveryEvent::deliver : DeliveryEvent::fail;
 }
 
 }  // namespace eider::model

@@ -1,10 +1,11 @@
-// The state machine of a run (design section 5): one table, (state, event) -> (state, effects). Pure.
-// The store guards each update with the state the table expects; docs/lifecycle.md shows the same arrows.
+// The state machines of a run and of a delivery (design section 5): one table each, (state, event) -> (state, effects).
+// Pure. The store guards each update with the state the table expects; docs/lifecycle.md shows the same arrows.
 #pragma once
 
 #include <optional>
 #include <string_view>
 
+#include "model/asset.h"
 #include "model/run.h"
 
 namespace eider::model {
@@ -35,5 +36,20 @@ struct Transition {
 
 /// None: the pair is impossible; who asks for it must leave the run as it is.
 std::optional<Transition> next(RunState state, RunEvent event);
+
+enum class DeliveryEvent {
+  claim,    ///< a run was made for it
+  deliver,  ///< its run succeeded
+  fail,     ///< its run failed, or was cancelled
+  skip,     ///< nobody will run for it: a person, or its trigger is gone
+  retry,    ///< a person's: its run is queued again
+};
+inline constexpr DeliveryEvent all_delivery_events[] = {DeliveryEvent::claim, DeliveryEvent::deliver,
+                                                        DeliveryEvent::fail, DeliveryEvent::skip, DeliveryEvent::retry};
+const char* to_text(DeliveryEvent event);
+/// None: the pair is impossible.
+std::optional<DeliveryState> next(DeliveryState state, DeliveryEvent event);
+/// What the end of a run is to the deliveries it was made for. `ended` is terminal.
+DeliveryEvent delivery_event_of(RunState ended);
 
 }  // namespace eider::model

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "model/change.h"
 #include "model/run.h"
+#include "store/data.h"
 
 namespace eider::store {
 
@@ -36,9 +37,8 @@ struct OccurrenceFilter {
 
 /// Queries of the API and the commands. Newest first; `limit` is 1 to 1000; `cursor` is a Page's `next`, and an
 /// Error `invalid` when it is not. No query reads more rows than it returns, plus a bounded number (O-34).
-class Reader {
+class Reader : public DataReader {
  public:
-  virtual ~Reader() = default;
   virtual Result<Page<model::Run>> runs(const RunFilter& filter, int limit, const std::string& cursor) = 0;
   virtual Result<std::optional<model::Run>> run(const std::string& id) = 0;
   /// Runs whose id begins with `prefix` (at least 4 characters), at most two: enough to say "ambiguous".
@@ -59,6 +59,7 @@ struct OpenState {
   std::vector<model::Run> runs;  ///< queued and running, oldest first
   std::vector<model::Attempt> live_attempts;
   std::vector<std::string> definitions;  ///< hashes that are stored already
+  OpenData data;
 };
 
 /// The writer. What a set means, beside the guards in model/change.h:
@@ -71,11 +72,12 @@ struct OpenState {
 ///   begins before: the same set then decides its earlier part again, with OccurrencesDecided from `to` to `to`.
 /// - AttemptEnded with an event that transitions.h does not know for a running attempt does not apply. A run that goes
 ///   back to the queue keeps started_at and cancel_asked_at.
+/// - AttemptEnded, QueuedCancelled: where the run ends, its claimed deliveries end with it, in the same statement's
+///   transaction, found through an index that holds claimed ones only.
+/// - AssetMaterialized gives the event the next number, and its deliveries that number.
 /// A run with an occurrence_id has its scheduled_for, and enters as `queued` (checked).
-class Store {
+class Store : public DataQueries {
  public:
-  virtual ~Store() = default;
-
   /// Opens the write transaction at once (never one that upgrades, O-28). `unavailable` when another process holds
   /// it: nothing was decided, try again by a timer.
   virtual Result<void> begin() = 0;

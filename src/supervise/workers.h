@@ -38,12 +38,18 @@ struct AttemptProgress {
 struct AttemptStepEnded {
   wire::StepEnded step;
 };
+/// An asset was published before the end of the run (`after: STEP`).
+struct AttemptPublished {
+  wire::Published published;
+};
 /// With a result: the worker reported, or left it on disk. Without: the worker died (signal or exit code) or could
 /// not be started (`error`), and what was left of the attempt is ended.
 struct AttemptOver {
   std::string run_id;
   int attempt = 0;
   std::optional<wire::AttemptResult> result;
+  std::vector<wire::Publication> published;  ///< `after: STEP`: found on disk, its renames are done; with or without
+                                             ///< a result
   bool with_server = false;  ///< no result, found at boot: it ended with its server -> interrupted, not crashed
   bool not_started = false;  ///< nothing of it ran (`error` says why) -> given back
   bool others_too = false;   ///< with not_started: what server or worker lacked, every attempt needs
@@ -59,7 +65,8 @@ struct AttemptOver {
 struct AttemptAdopted {
   wire::Adopted state;
 };
-using WorkerEvent = std::variant<AttemptStepStarted, AttemptProgress, AttemptStepEnded, AttemptOver, AttemptAdopted>;
+using WorkerEvent =
+    std::variant<AttemptStepStarted, AttemptProgress, AttemptStepEnded, AttemptPublished, AttemptOver, AttemptAdopted>;
 
 /// What can be seen of a claimed attempt when a server starts; decide::recover chooses from it.
 struct AttemptTraces {

@@ -4,7 +4,7 @@
 //
 // A connection is a stream socket; a frame is a 4-byte little-endian length and that many bytes of JSON
 // (at most 64 MiB). Server -> worker on its socket pair: Welcome, Job (with the lock's descriptor), Cancel, Quit.
-// Worker -> server: Ready, StepStarted, StepProgress, StepEnded, Finished. On an attempt's own socket
+// Worker -> server: Ready, StepStarted, StepProgress, StepEnded, Published, Finished. On an attempt's own socket
 // (`<attempt>.sock`), a server that came back connects and gets Adopted first, then the same frames; it may send
 // Cancel and Quit.
 #pragma once
@@ -108,6 +108,25 @@ struct Rename {
   bool folder = false;
 };
 
+/// An asset that the attempt has published: what the server records as a materialization.
+struct Publication {
+  std::string asset;
+  std::string partition;  ///< empty: the whole asset
+  std::string step;       ///< `after: STEP`; empty: at the end of the run
+  std::optional<std::int64_t> rows;
+  std::optional<std::int64_t> bytes;
+  std::string columns;      ///< JSON array of {"name", "type"}, or empty
+  std::string fingerprint;  ///< of the content; empty: not known
+  std::string metadata;     ///< JSON object, or empty
+};
+
+/// `after: STEP`: published while the run goes on. It is on disk already (`<attempt>.published.json`).
+struct Published {
+  std::string run_id;
+  int attempt = 0;
+  Publication publication;
+};
+
 /// A DuckDB file that somebody outside Eider holds: the attempt ends `released`, nothing is counted.
 struct FileHeld {
   std::string path;
@@ -129,6 +148,7 @@ struct AttemptResult {
   std::optional<std::int64_t> peak_memory_bytes;  ///< worker and steps, the largest
   std::vector<StepResult> steps;
   std::vector<Rename> renames;
+  std::vector<Publication> publications;  ///< all of the attempt, those of `after: STEP` included; only with succeeded
   std::optional<FileHeld> file_held;
 };
 
@@ -143,10 +163,11 @@ struct Adopted {
   int pid = 0;
   std::vector<StepResult> steps;  ///< ended so far
   std::vector<StepStarted> running;
+  std::vector<Publication> published;  ///< of `after: STEP`, so far
 };
 
 using ToWorker = std::variant<Welcome, Job, Cancel, Quit>;
-using ToServer = std::variant<Ready, StepStarted, StepProgress, StepEnded, Finished, Adopted>;
+using ToServer = std::variant<Ready, StepStarted, StepProgress, StepEnded, Published, Finished, Adopted>;
 
 std::string encode(const ToWorker& message);
 std::string encode(const ToServer& message);
@@ -155,6 +176,14 @@ Result<ToWorker> decode_to_worker(std::string_view json);
 Result<ToServer> decode_to_server(std::string_view json);
 std::string encode_result(const AttemptResult& result);
 Result<AttemptResult> decode_result(std::string_view json);
+/// What an attempt has published before its end (`<attempt>.published.json`), with the renames that make it visible:
+/// written and synced before them, so that a server which finds the file can repeat them and record the publications.
+struct PublishedSoFar {
+  std::vector<Publication> publications;
+  std::vector<Rename> renames;
+};
+std::string encode_published(const PublishedSoFar& published);
+Result<PublishedSoFar> decode_published(std::string_view json);
 /// The steps as the API shows them: a JSON array.
 std::string steps_json(const std::vector<StepResult>& steps);
 

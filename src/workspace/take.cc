@@ -151,22 +151,6 @@ Result<std::int64_t> parse_size(std::string_view text) {
   return bad(fmt::format("\"{}\" is not a unit", shown(unit)));
 }
 
-Result<void> check_asset(std::string_view name) {
-  if (name.size() > 200) return Error{ErrorCode::invalid, "an asset's name has at most 200 characters"};
-  std::string_view rest = name;
-  while (true) {
-    const std::size_t dot = std::min(rest.find('.'), rest.size());
-    if (!model::check_name("asset", rest.substr(0, dot))) {
-      return Error{ErrorCode::invalid,
-                   fmt::format("\"{}\" is not the name of an asset: expected names joined by dots, like "
-                               "marts.flights_daily (letters, digits, _ and -)",
-                               shown(name))};
-    }
-    if (dot == rest.size()) return {};
-    rest.remove_prefix(dot + 1);
-  }
-}
-
 Result<void> check_any_path(std::string_view path) {
   if (!path.starts_with('/')) return check_inside(path);
   return {};
@@ -181,7 +165,7 @@ bool check_text(Value& value, const std::string& text) {
       checked = model::check_name(value.key.name, text);
       break;
     case Type::asset:
-      checked = check_asset(text);
+      checked = model::check_asset_name(text);
       break;
     case Type::path:
       checked = check_inside(text);

@@ -1,0 +1,18 @@
+// Patterns over names of assets: `*` stands for any characters (dots too), `?` for one, `[abc]` for one of these.
+// Matched by fnmatch(3). Pure.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+
+namespace eider::model {
+
+/// True where the pattern holds one of `*`, `?`, `[`: else it is a name.
+bool is_glob(std::string_view pattern);
+/// Errors say what is wrong: empty, longer than 300 characters, more than 8 stars (matching would cost too much), an
+/// open bracket, a character that no name of an asset can hold.
+Result<void> check_glob(std::string_view pattern);
+bool glob_matches(std::string_view pattern, std::string_view name);
+
+}  // namespace eider::model
