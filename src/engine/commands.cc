@@ -36,6 +36,9 @@ void Loop::decide_commands(Turn& turn) {
     }
     std::visit(Cases{[&](const StartRun& c) { start_run(turn, c); }, [&](const CancelRun& c) { cancel_run(turn, c); },
                      [&](const PauseSchedule& c) { pause_schedule(turn, c); },
+                     [&](const Materialize& c) { materialize(turn, c); },
+                     [&](const RetryDeliveries& c) { retry_deliveries(turn, c); },
+                     [&](const SkipDeliveries& c) { skip_deliveries(turn, c); },
                      [&](const Reload& c) { reload(turn, c); }, [&](const TurnClock& c) { answer_clock(turn, c); },
                      [](const auto&) { EIDER_CHECK(false, "a question among the commands"); }},
                commands_[i]);
@@ -182,6 +185,7 @@ void Loop::reload(Turn& turn, const Reload& command) {
   }
   state_.set_workspace(*fresh);
   place_cursors(turn);
+  place_triggers(turn);
   sweep_removed(turn);
   admission_due_ = true;
   turn.after_commit([reply = command.reply, diagnostics = state_.workspace().diagnostics] { reply(diagnostics); });
