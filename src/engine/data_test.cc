@@ -1,7 +1,7 @@
 // Data triggers through the loop: what is published is owed once, delivered once, and waits for nobody else's run.
 #include <gtest/gtest.h>
 
-#include "engine/test_bench.h"
+#include "engine/data_fixture.h"
 
 namespace eider::engine {
 namespace {
@@ -11,100 +11,6 @@ using model::Outcome;
 using model::RunState;
 using model::Trigger;
 using namespace std::chrono_literals;
-
-class Data : public ::testing::Test {
- protected:
-  Data() { bench.options.owner = "here/1"; }
-
-  void publisher(const std::string& name, const std::vector<std::string>& assets) {
-    bench.add_pipeline(name, [&](model::Pipeline& p) {
-      for (const std::string& asset : assets) {
-        model::Publish publish;
-        publish.asset = asset;
-        p.publishes.push_back(publish);
-      }
-      p.max_active_runs = 0;
-    });
-  }
-  void consumer(const std::string& name, const std::vector<std::string>& assets,
-                const std::function<void(Trigger&)>& change = {},
-                const std::function<void(model::Pipeline&)>& change_pipeline = {}) {
-    bench.add_pipeline(name, [&](model::Pipeline& p) {
-      Trigger trigger;
-      trigger.id = "on";
-      trigger.assets = assets;
-      if (change) change(trigger);
-      p.triggers = {trigger};
-      if (change_pipeline) change_pipeline(p);
-    });
-  }
-  void external(const std::string& asset) { bench.workspace_value.settings.assets[asset].name = asset; }
-
-  std::string publish(const std::string& pipeline, const std::vector<std::string>& assets,
-                      const std::string& content = "1") {
-    const std::string id = bench.start(pipeline, true).value();
-    bench.workers->publish(id, assets, content);
-    bench.settle();
-    return id;
-  }
-  Result<Materialize::Answer> materialize(const std::string& asset, const std::string& partition = {},
-                                          const std::string& key = {}, const std::string& fingerprint = {},
-                                          const std::string& cause = {}) {
-    std::optional<Result<Materialize::Answer>> answer;
-    Materialize command;
-    command.asset = asset;
-    command.partition = partition;
-    command.idempotency_key = key;
-    command.fingerprint = fingerprint;
-    command.cause_run_id = cause;
-    command.asked_by = "test";
-    command.reply = [&](const Result<Materialize::Answer>& result) { answer.emplace(result); };
-    EXPECT_TRUE(bench.inbox->post(std::move(command)));
-    bench.settle();
-    return answer ? *answer : Result<Materialize::Answer>(Error{ErrorCode::unavailable, "no answer"});
-  }
-  template <typename Command>
-  Result<std::vector<std::string>> change(DeliverySelection which) {
-    std::optional<Result<std::vector<std::string>>> answer;
-    Command command;
-    command.which = std::move(which);
-    command.asked_by = "test";
-    command.reply = [&](const Result<std::vector<std::string>>& result) { answer.emplace(result); };
-    EXPECT_TRUE(bench.inbox->post(std::move(command)));
-    bench.settle();
-    return answer ? *answer : Result<std::vector<std::string>>(Error{ErrorCode::unavailable, "no answer"});
-  }
-
-  /// Oldest first.
-  std::vector<model::Delivery> deliveries() {
-    auto page = bench.reader()->deliveries({}, 1000, "");
-    EXPECT_TRUE(page.ok());
-    std::reverse(page->items.begin(), page->items.end());
-    return page->items;
-  }
-  std::vector<model::Materialization> events() {
-    auto page = bench.reader()->materializations({}, 1000, "");
-    EXPECT_TRUE(page.ok());
-    std::reverse(page->items.begin(), page->items.end());
-    return page->items;
-  }
-  std::vector<model::Run> runs_of(const std::string& pipeline) {
-    std::vector<model::Run> out;
-    for (model::Run& run : bench.runs()) {
-      if (run.pipeline == pipeline) out.push_back(std::move(run));
-    }
-    return out;
-  }
-  const supervise::HandOff& handed_off(const std::string& run_id) {
-    for (const auto& job : bench.workers->handed_off) {
-      if (job.run_id == run_id) return job;
-    }
-    ADD_FAILURE() << run_id << " was not handed off";
-    return bench.workers->handed_off.front();
-  }
-
-  TestBench bench;
-};
 
 TEST_F(Data, WhatARunPublishesIsClaimedInTheSameTurn) {
   publisher("a", {"raw.x"});
@@ -288,84 +194,6 @@ TEST_F(Data, AReplayThatWasCutShortGoesOnInCommitOrder) {
   EXPECT_EQ(handed_off(runs_of("all")[0].id).facts.at("event_id"), events()[0].id);
 }
 
-TEST_F(Data, ADeliveryKeepsItsRunAcrossCrashesAndRetries) {
-  external("raw.x");
-  consumer("c", {"raw.x"}, {}, [](model::Pipeline& p) { p.retry.max_attempts = 2; });
-  bench.boot();
-  ASSERT_TRUE(materialize("raw.x").ok());
-  const std::string run = deliveries()[0].run_id;
-  bench.crash_and_boot();  // its worker died with the server
-  EXPECT_EQ(bench.row(run).state, RunState::running);
-  EXPECT_EQ(deliveries()[0].attempts, 2);
-  EXPECT_EQ(runs_of("c").size(), 1u);
-  bench.workers->over(run, Outcome::failed);
-  bench.settle();
-  EXPECT_EQ(deliveries()[0].state, DeliveryState::claimed) << "one attempt is left";
-  bench.advance(1min);
-  bench.workers->over(run, Outcome::failed);
-  bench.settle();
-  EXPECT_EQ(deliveries()[0].state, DeliveryState::failed);
-  EXPECT_EQ(deliveries()[0].reason, model::reason::run_failed);
-  EXPECT_EQ(deliveries()[0].error, "as the test says");
-  // Retried by a person: the same delivery, the same run, a new attempt.
-  DeliverySelection which;
-  which.id = deliveries()[0].id;
-  ASSERT_EQ(change<RetryDeliveries>(which).value(), std::vector<std::string>{which.id});
-  EXPECT_EQ(deliveries()[0].state, DeliveryState::claimed);
-  EXPECT_EQ(deliveries()[0].attempts, 4);
-  EXPECT_EQ(runs_of("c").size(), 1u);
-  EXPECT_FALSE(change<RetryDeliveries>(which).ok()) << "it is claimed";
-  bench.workers->over(run, Outcome::succeeded);
-  bench.settle();
-  EXPECT_EQ(deliveries()[0].state, DeliveryState::delivered);
-}
-
-TEST_F(Data, AFailedBatchIsRetriedTogether) {
-  external("raw.x");
-  consumer("c", {"raw.x"}, [](Trigger& t) {
-    t.batch = true;
-    t.debounce = 1s;
-  });
-  bench.boot();
-  ASSERT_TRUE(materialize("raw.x").ok());
-  ASSERT_TRUE(materialize("raw.x").ok());
-  bench.advance(2s);
-  const std::string run = deliveries()[0].run_id;
-  bench.workers->over(run, Outcome::failed);
-  bench.settle();
-  DeliverySelection failed;
-  failed.state = DeliveryState::failed;
-  EXPECT_EQ(change<RetryDeliveries>(failed).value().size(), 2u);
-  EXPECT_TRUE(change<RetryDeliveries>(failed).value().empty());
-  for (const auto& delivery : deliveries()) {
-    EXPECT_EQ(delivery.state, DeliveryState::claimed);
-    EXPECT_EQ(delivery.run_id, run);
-  }
-  bench.workers->over(run, Outcome::succeeded);
-  bench.settle();
-  for (const auto& delivery : deliveries()) EXPECT_EQ(delivery.state, DeliveryState::delivered);
-}
-
-TEST_F(Data, StrictOrderWaitsForTheFailedOne) {
-  external("raw.x");
-  consumer("c", {"raw.x"}, [](Trigger& t) { t.order = Trigger::Order::strict; });
-  consumer("free", {"raw.x"});
-  bench.boot();
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(materialize("raw.x").ok());
-  bench.workers->over(runs_of("c")[0].id, Outcome::failed);
-  bench.workers->over(runs_of("free")[0].id, Outcome::failed);
-  bench.settle();
-  EXPECT_EQ(runs_of("c").size(), 1u);
-  EXPECT_EQ(runs_of("free").size(), 2u) << "a failed one does not block the next";
-  EXPECT_NE((bench.ask<AskTriggers, std::vector<TriggerView>>({"c/on", {}}))[0].waiting_for.find("strict"),
-            std::string::npos);
-  DeliverySelection which;
-  which.trigger = "c/on";
-  which.state = DeliveryState::failed;
-  EXPECT_EQ(change<SkipDeliveries>(which).value().size(), 1u);
-  EXPECT_EQ(runs_of("c").size(), 2u);
-}
-
 TEST_F(Data, ASlowConsumerKeepsNobodyWaiting) {
   external("raw.x");
   consumer("slow", {"raw.x"});
@@ -442,45 +270,6 @@ TEST_F(Data, AChainOfCausesIsBounded) {
   EXPECT_EQ(turns, decide::depth_limit);
   EXPECT_EQ(deliveries().back().state, DeliveryState::skipped);
   EXPECT_EQ(deliveries().back().reason, model::reason::chain_too_long);
-}
-
-// O-35 for triggers.
-TEST_F(Data, WhatIsOwedToARemovedTriggerEndsWithTheReason) {
-  external("raw.x");
-  consumer("c", {"raw.x"});
-  bench.boot();
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(materialize("raw.x").ok());
-  bench.workspace_value.pipelines.erase("c");
-  ASSERT_TRUE(bench.inbox->post(Reload{[](const auto&) {}}));
-  bench.settle();
-  EXPECT_EQ(deliveries()[0].state, DeliveryState::claimed) << "what runs ends as it ends";
-  for (std::size_t i : {1u, 2u}) {
-    EXPECT_EQ(deliveries()[i].state, DeliveryState::skipped);
-    EXPECT_EQ(deliveries()[i].reason, model::reason::trigger_removed);
-  }
-  bench.workers->over(deliveries()[0].run_id, Outcome::succeeded);
-  bench.settle();
-  EXPECT_EQ(deliveries()[0].state, DeliveryState::delivered);
-  EXPECT_TRUE(bench.loop->state().subscriptions().pending().empty());
-}
-
-TEST_F(Data, WhatIsOwedToABrokenFileWaits) {
-  external("raw.x");
-  consumer("c", {"raw.x"});
-  bench.boot();
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(materialize("raw.x").ok());
-  const auto good = bench.workspace_value.pipelines.at("c");
-  bench.workspace_value.pipelines.erase("c");
-  bench.workspace_value.broken["pipelines/c.yaml"] = {"c", "x"};
-  ASSERT_TRUE(bench.inbox->post(Reload{[](const auto&) {}}));
-  bench.settle();
-  EXPECT_EQ(deliveries()[1].state, DeliveryState::pending);
-  bench.workspace_value.pipelines["c"] = good;
-  bench.workspace_value.broken.clear();
-  ASSERT_TRUE(bench.inbox->post(Reload{[](const auto&) {}}));
-  bench.workers->over(deliveries()[0].run_id, Outcome::succeeded);
-  bench.settle();
-  EXPECT_EQ(deliveries()[1].state, DeliveryState::claimed);
 }
 
 TEST_F(Data, PublishedBeforeItsEndIsOwedAtOnceAndOnce) {
