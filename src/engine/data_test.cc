@@ -254,6 +254,26 @@ TEST_F(Data, APartitionThatTheConsumerHasNotIsSkippedWithTheReason) {
   EXPECT_EQ(runs_of("c")[0].partition, "2026-03");
 }
 
+TEST_F(Data, ARunIsRefusedAPartitionThatItsPipelineHasNot) {
+  consumer("c", {}, {}, [](model::Pipeline& p) { p.partitions = model::Partitions{{"eu", "us"}}; });
+  bench.boot();
+  const auto start = [&](const std::string& partition) {
+    std::optional<Result<std::string>> answer;
+    StartRun command;
+    command.pipeline = "c";
+    command.partition = partition;
+    command.queue = true;
+    command.reply = [&](const Result<std::string>& result) { answer.emplace(result); };
+    EXPECT_TRUE(bench.inbox->post(std::move(command)));
+    bench.settle();
+    return answer->ok() ? std::string() : answer->error().message;
+  };
+  EXPECT_EQ(start("eu"), "");
+  EXPECT_EQ(start(""), "");
+  EXPECT_EQ(start("asia"), "pipeline \"c\" has no partition \"asia\"; it expects one of eu, us");
+  EXPECT_NE(start("../etc").find("is not the name of a partition"), std::string::npos);
+}
+
 /// A loop that no validation can see: a step reports the asset that starts its own pipeline.
 TEST_F(Data, AChainOfCausesIsBounded) {
   external("raw.x");
