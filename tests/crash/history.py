@@ -80,7 +80,7 @@ class Event:
     rows: int = None
     bytes: int = None
     unchanged: bool = False
-    number: int = 0  # place in the order of commits
+    number: int = 0  # in the order of commits
 
     def __str__(self):
         return (f"event {self.number} {self.id}: {self.asset} ({self.partition}) by run {self.run_id} at "
@@ -132,8 +132,9 @@ def occurrence_of(item):
 
 
 def event_of(item):
+    size = (item["metadata"] or {}).get("bytes") if item["source"] == "watched" else item["bytes"]
     return Event(item["id"], item["asset"], item["partition"], item["pipeline"], item["run_id"],
-                 micros(item["committed_at"]), item["rows"], item["bytes"], item["unchanged"])
+                 micros(item["committed_at"]), item["rows"], size, item["unchanged"], item["number"])
 
 
 def delivery_of(item):
@@ -160,7 +161,4 @@ def read_list(root, name):
 
 def read(root):
     """All of it, at a moment when no server is there: so the lists fit each other."""
-    history = History(**{name: read_list(root, name) for name in LISTS})
-    for number, event in enumerate(history.events, 1):
-        event.number = number
-    return history
+    return History(**{name: read_list(root, name) for name in LISTS})
