@@ -83,8 +83,8 @@ PIPELINES = {
                        more="database: ledger.duckdb"),
     # a chain of three, and what hangs on it
     "first": after("raw.tick", 0.0, "--same EIDER_OUT_SAME", publishes=(("mid.first", ""), ("mid.same", "path: out/same.txt"))),
-    "second": Pipeline((("one", "0 --fail-until 2"), ("two", "0.05")), trigger=Trigger(("mid.first",)),
-                       publishes=(("mid.early", "after: one"), ("mid.second", ""))),
+    "second": Pipeline((("one", "0 --fail-until 2 EIDER_OUT_EARLY"), ("two", "0.05")), trigger=Trigger(("mid.first",)),
+                       publishes=(("mid.early", "path: out/early.txt, after: one"), ("mid.second", ""))),
     "third": after("mid.second", 0.0, "EIDER_OUT_THIRD", publishes=(("marts.third", "path: out/third.txt"),)),
     "early": after("mid.early"),
     "joined": Pipeline((("s", "0"),), trigger=Trigger(("mid.first", "raw.beat"), "match: all", single=False)),
