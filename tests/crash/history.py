@@ -6,7 +6,7 @@ import datetime
 import json
 import subprocess
 
-from eider import PROGRAM, TERMINAL
+from eider import LIMIT_S, PROGRAM, TERMINAL, wait_for
 
 PAGE = 1000
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
@@ -144,15 +144,29 @@ def delivery_of(item):
 ROWS = {"runs": run_of, "occurrences": occurrence_of, "events": event_of, "deliveries": delivery_of}
 
 
+def ask(root, *arguments):
+    """What a command prints. A process that the server was starting when it died has its socket for a moment longer: whoever
+    calls just then is cut off, and asks again."""
+    def answer():
+        done = subprocess.run([str(PROGRAM), "-w", str(root), *arguments, "--json"], stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False)
+        last[:] = [done]
+        return done.returncode == 0
+
+    last = []
+    try:
+        wait_for(answer, "the store can be read", limit_s=LIMIT_S / 6)
+    except AssertionError:
+        error = last[0].stderr.decode(errors="replace")
+        raise AssertionError(f"eider {' '.join(arguments)}: exit {last[0].returncode}: {error}") from None
+    return json.loads(last[0].stdout)
+
+
 def read_list(root, name):
     found, cursor = [], None
     while True:
         more = ("--cursor", cursor) if cursor else ()
-        done = subprocess.run([str(PROGRAM), "-w", str(root), *LISTS[name], "--limit", str(PAGE), "--json", *more],
-                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
-        if done.returncode != 0:
-            raise AssertionError(f"eider {' '.join(LISTS[name])}: exit {done.returncode}: {done.stderr.decode()}")
-        page = json.loads(done.stdout)
+        page = ask(root, *LISTS[name], "--limit", str(PAGE), *more)
         found += [ROWS[name](item) for item in page["items"]]
         cursor = page["next"]
         if not cursor:
