@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "api/context.h"
+#include "api/data_shapes.h"
 #include "api/holders.h"
 #include "api/parameters.h"
 #include "api/shapes.h"
@@ -37,8 +38,11 @@ json::value steps_of(Context& context, const std::string& definition) {
   return out;
 }
 
-/// shapes::pipeline() with what its schedules say.
-json::object shown_pipeline(const engine::PipelineView& view, const std::vector<engine::ScheduleView>& schedules) {
+using Schedules = std::vector<engine::ScheduleView>;
+using Triggers = std::vector<engine::TriggerView>;
+
+/// shapes::pipeline() with what its schedules and triggers say.
+json::object shown_pipeline(const engine::PipelineView& view, const Schedules& schedules, const Triggers& triggers) {
   json::object out = shapes::pipeline(view);
   int active = 0;
   int paused = 0;
@@ -51,22 +55,44 @@ json::object shown_pipeline(const engine::PipelineView& view, const std::vector<
   out["active_schedules"] = active;
   out["paused_schedules"] = paused;
   out["next"] = next ? json::value(format_rfc3339(*next)) : json::value(nullptr);
+  int count = 0;
+  std::int64_t pending = 0;
+  for (const engine::TriggerView& trigger : triggers) {
+    if (trigger.pipeline != view.name) continue;
+    ++count;
+    pending += trigger.pending;
+  }
+  out["active_triggers"] = count;
+  out["pending_deliveries"] = pending;
   return out;
 }
 
+/// Asks for schedules and triggers; `then` is told both.
+void with_causes(Context& context, const Respond& respond,
+                 const std::function<void(const Schedules&, const Triggers&)>& then) {
+  context.send(engine::AskSchedules{}, respond, [&context, respond, then](const Schedules& schedules) {
+    context.send(engine::AskTriggers{}, respond,
+                 [schedules, then](const Triggers& triggers) { then(schedules, triggers); });
+  });
+}
+
 void respond_with_pipeline(Context& context, const engine::PipelineView& view, const Respond& respond) {
-  context.send(engine::AskSchedules{}, respond,
-               [&context, view, respond](const std::vector<engine::ScheduleView>& schedules) {
-                 json::object out = shown_pipeline(view, schedules);
-                 json::array own;
-                 for (const engine::ScheduleView& schedule : schedules) {
-                   if (schedule.pipeline == view.name) own.push_back(shapes::schedule(schedule, std::nullopt));
-                 }
-                 out["schedules"] = std::move(own);
-                 // Known once a run has stored the definition.
-                 out["steps"] = steps_of(context, view.definition);
-                 respond(json_response(200, out));
-               });
+  with_causes(context, respond, [&context, view, respond](const Schedules& schedules, const Triggers& triggers) {
+    json::object out = shown_pipeline(view, schedules, triggers);
+    json::array own_schedules;
+    for (const engine::ScheduleView& schedule : schedules) {
+      if (schedule.pipeline == view.name) own_schedules.push_back(shapes::schedule(schedule, std::nullopt));
+    }
+    json::array own_triggers;
+    for (const engine::TriggerView& trigger : triggers) {
+      if (trigger.pipeline == view.name) own_triggers.push_back(shapes::trigger(trigger));
+    }
+    out["schedules"] = std::move(own_schedules);
+    out["triggers"] = std::move(own_triggers);
+    // Known once a run has stored the definition.
+    out["steps"] = steps_of(context, view.definition);
+    respond(json_response(200, out));
+  });
 }
 
 }  // namespace
@@ -94,18 +120,32 @@ void show_readiness(Context& context, const Call& call, const Respond& respond) 
 
 void show_status(Context& context, const Call& call, const Respond& respond) {
   if (!is_bare(call, respond)) return;
-  context.send(engine::AskStatus{}, respond,
-               [respond](const engine::StatusView& view) { respond(json_response(200, shapes::status(view))); });
+  context.send(engine::AskStatus{}, respond, [&context, respond](const engine::StatusView& view) {
+    const auto show = [view, respond](const Triggers& triggers) {
+      json::object out = shapes::status(view);
+      std::int64_t pending = 0;
+      for (const engine::TriggerView& trigger : triggers) pending += trigger.pending;
+      out["triggers"] = triggers.size();
+      out["pending_deliveries"] = pending;
+      respond(json_response(200, out));
+    };
+    // Without a server and with files that cannot be used there is a status all the same.
+    context.send(
+        engine::AskTriggers{}, [show](const Response&) { show({}); }, show);
+  });
 }
 
 void list_pipelines(Context& context, const Call& call, const Respond& respond) {
   if (!is_bare(call, respond)) return;
   context.send(engine::AskPipelines{}, respond, [&context, respond](const std::vector<engine::PipelineView>& views) {
-    context.send(engine::AskSchedules{}, respond, [views, respond](const std::vector<engine::ScheduleView>& schedules) {
-      std::map<std::string, std::vector<engine::ScheduleView>> by_pipeline;
-      for (const engine::ScheduleView& view : schedules) by_pipeline[view.pipeline].push_back(view);
+    with_causes(context, respond, [views, respond](const Schedules& schedules, const Triggers& triggers) {
+      std::map<std::string, Schedules> schedules_of;
+      for (const engine::ScheduleView& view : schedules) schedules_of[view.pipeline].push_back(view);
+      std::map<std::string, Triggers> triggers_of;
+      for (const engine::TriggerView& view : triggers) triggers_of[view.pipeline].push_back(view);
       json::array items;
-      for (const engine::PipelineView& view : views) items.push_back(shown_pipeline(view, by_pipeline[view.name]));
+      for (const engine::PipelineView& view : views)
+        items.push_back(shown_pipeline(view, schedules_of[view.name], triggers_of[view.name]));
       respond(json_response(200, shapes::list(std::move(items), std::nullopt)));
     });
   });
