@@ -1,5 +1,6 @@
 // Handlers about triggers, and what is owed to them.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <boost/json.hpp>
@@ -8,6 +9,7 @@
 #include "api/data_shapes.h"
 #include "api/parameters.h"
 #include "api/shapes.h"
+#include "engine/limits.h"
 
 namespace eider::api {
 namespace {
@@ -25,20 +27,20 @@ std::vector<std::string> keys_of(const Triggers& triggers) {
   return keys;
 }
 
-/// A trigger or pipeline that is in no file and in no history is a slip of the pen: it is said. Else `empty`.
-void respond_with_none(Context& context, const std::string& trigger, const std::string& pipeline, const Response& empty,
-                       const Respond& respond) {
+/// A trigger or pipeline that is in no file and in no history is a slip of the pen: it is said. Else `otherwise`.
+void respond_with_none(Context& context, const std::string& trigger, const std::string& pipeline,
+                       const Response& otherwise, const Respond& respond) {
   store::DeliveryFilter filter;
   if (!trigger.empty()) filter.trigger = trigger;
   if (trigger.empty() && !pipeline.empty()) filter.pipeline = pipeline;
-  if (!filter.trigger && !filter.pipeline) return respond(empty);
+  if (!filter.trigger && !filter.pipeline) return respond(otherwise);
   auto any = context.reader().deliveries(filter, 1, "");
   if (!any) return respond(error_response(any.error()));
-  if (!any->items.empty()) return respond(empty);
+  if (!any->items.empty()) return respond(otherwise);
   if (filter.trigger) {
-    return context.send(engine::AskTriggers{}, respond, [trigger, empty, respond](const Triggers& triggers) {
+    return context.send(engine::AskTriggers{}, respond, [trigger, otherwise, respond](const Triggers& triggers) {
       const std::vector<std::string> known = keys_of(triggers);
-      if (std::find(known.begin(), known.end(), trigger) != known.end()) return respond(empty);
+      if (std::find(known.begin(), known.end(), trigger) != known.end()) return respond(otherwise);
       respond(problem_response(
           unknown_name({"trigger", fmt::format("there is no trigger `{}` in this workspace or its history", trigger),
                         trigger, "`eider pipelines list` shows the pipelines that have some"},
@@ -46,8 +48,8 @@ void respond_with_none(Context& context, const std::string& trigger, const std::
     });
   }
   context.send(
-      engine::AskPipelines{}, respond, [pipeline, empty, respond](const std::vector<engine::PipelineView>& views) {
-        respond(has_pipeline(views, pipeline) ? empty
+      engine::AskPipelines{}, respond, [pipeline, otherwise, respond](const std::vector<engine::PipelineView>& views) {
+        respond(has_pipeline(views, pipeline) ? otherwise
                                               : problem_response(unknown_pipeline("pipeline", pipeline, views)));
       });
 }
@@ -58,18 +60,18 @@ json::object shown_delivery(const model::Delivery& delivery, const Triggers& tri
   return shapes::delivery(delivery, found == triggers.end() ? std::string() : found->waiting_for);
 }
 
-bool any_pending(const std::vector<model::Delivery>& deliveries) {
-  return std::any_of(deliveries.begin(), deliveries.end(),
-                     [](const model::Delivery& each) { return each.state == model::DeliveryState::pending; });
-}
-
-/// Calls `then` with what triggers wait for, where one of the deliveries is pending; else, and where the files cannot
-/// be used, with nothing: history is shown all the same.
+/// Calls `then` with what the triggers of pending deliveries wait for. Where none is pending, and where the files
+/// cannot be used, with nothing: history is shown all the same.
 void with_triggers(Context& context, const std::vector<model::Delivery>& deliveries,
                    const std::function<void(const Triggers&)>& then) {
-  if (!any_pending(deliveries)) return then({});
+  std::set<std::string> keys;
+  for (const model::Delivery& each : deliveries) {
+    if (each.state == model::DeliveryState::pending) keys.insert(each.trigger);
+  }
+  if (keys.empty()) return then({});
+  const auto key = keys.size() == 1 ? std::optional(*keys.begin()) : std::nullopt;
   context.send(
-      engine::AskTriggers{}, [then](const Response&) { then({}); }, then);
+      engine::AskTriggers{key, {}}, [then](const Response&) { then({}); }, then);
 }
 
 /// What a body selects, checked as far as it can be without the store; none: answered.
@@ -125,16 +127,20 @@ bool can_be_done(Context& context, engine::DeliverySelection& which, const Deed&
   return false;
 }
 
+/// `more`: the command was bounded, and asking again goes on.
 Response ids_response(const std::vector<std::string>& ids) {
-  return json_response(200, json::object{{"ids", json::array(ids.begin(), ids.end())}});
+  const bool more = ids.size() >= engine::limits::deliveries_per_command;
+  return json_response(200, json::object{{"ids", json::array(ids.begin(), ids.end())}, {"more", more}});
 }
 
 /// What both deeds answer.
 auto reply_with_ids(Context& context, const engine::DeliverySelection& which, const Respond& respond) {
   return [&context, which, respond](const Result<std::vector<std::string>>& ids) {
-    if (!ids) return respond(error_response(ids.error()));
-    if (!ids->empty()) return respond(ids_response(*ids));
-    respond_with_none(context, which.trigger, which.pipeline, ids_response({}), respond);
+    const bool unknown = !ids && ids.error().code == ErrorCode::not_found;
+    if (!ids && !unknown) return respond(error_response(ids.error()));
+    if (ids && !ids->empty()) return respond(ids_response(*ids));
+    respond_with_none(context, which.trigger, which.pipeline, unknown ? error_response(ids.error()) : ids_response({}),
+                      respond);
   };
 }
 

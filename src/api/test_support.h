@@ -32,6 +32,35 @@ inline model::Run a_run(const std::string& id, model::RunState state, int attemp
   return run;
 }
 
+inline constexpr const char* kEventId = "5f0c3a9e-77d1-8e21-9b1a-000000000001";
+inline constexpr const char* kDeliveryId = "2b1e9d40-0a7c-8c55-9b1a-000000000001";
+
+/// 120 rows of raw.x, published by a run.
+inline model::Materialization an_event(const std::string& id, const std::string& run_id) {
+  model::Materialization event;
+  event.id = id;
+  event.asset = "raw.x";
+  event.pipeline = "flights_daily";
+  event.run_id = run_id;
+  event.attempt = 1;
+  event.committed_at = at("2026-03-29T01:00:02Z");
+  event.rows = 120;
+  return event;
+}
+
+inline model::Delivery a_delivery(const std::string& id, const std::string& event_id, model::DeliveryState state) {
+  model::Delivery delivery;
+  delivery.id = id;
+  delivery.trigger = "marts/on_x";
+  delivery.pipeline = "marts";
+  delivery.event = 1;
+  delivery.event_id = event_id;
+  delivery.asset = "raw.x";
+  delivery.state = state;
+  delivery.created_at = at("2026-03-29T01:00:02Z");
+  return delivery;
+}
+
 /// What a test puts in is what a handler finds. Any thread: a test changes it while the API thread reads.
 class FakeReader final : public store::Reader {
  public:
