@@ -201,8 +201,10 @@ Result<void> Loop::boot(std::shared_ptr<const workspace::Workspace> workspace) {
     parts_.store.rollback();
     return turn.failure();
   }
+  fault::point("boot.before_commit");
   if (auto committed = parts_.store.commit(); !committed) return committed.error();
   settle(turn);
+  fault::point("boot.after_commit");
   recover();
   return {};
 }
@@ -225,6 +227,7 @@ void Loop::recover() {
     }
     const model::Run* run = state_.run(id);
     if (run && run->cancel_asked_at) parts_.workers.cancel(id, attempt.number, cancel_text(run->reason));
+    fault::point("boot.after_attempt");
   }
 }
 
@@ -263,6 +266,7 @@ bool Turn::decide(model::ChangeSet changes) {
   if (!*applied) return false;
   loop_.state_.apply(changes);
   committed_.push_back(std::move(changes));
+  fault::point("turn.after_change");
   return true;
 }
 
