@@ -30,8 +30,7 @@ using std::chrono::seconds;
 constexpr std::size_t most_unanswered = 200;  ///< commands in the loop's inbox: it has others to serve as well
 constexpr std::size_t portion = 20;           ///< of one folder, before the others have their turn
 constexpr Micros shortest_delay = milliseconds(100);
-constexpr Micros longest_delay = seconds(5);
-constexpr Micros after_an_error = seconds(1);
+constexpr Micros after_an_error = seconds(1);  ///< of the loop's
 constexpr std::uint32_t events_of_interest = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MODIFY | IN_DELETE |
                                              IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
@@ -55,8 +54,6 @@ struct Watched {
   bool said = false;          ///< that it is not there
   bool said_refusal = false;  ///< that the loop refused a file of it
 };
-
-Micros longer(Micros delay) { return std::min(2 * delay, longest_delay); }
 
 std::string reason_of(int error) {
   return error == ENOSPC ? std::string("the limit fs.inotify.max_user_watches of this machine is reached")
@@ -100,6 +97,7 @@ class Watcher::Watching {
 
  private:
   Micros now() const { return shared_->parts.clock.boottime(); }
+  Micros longer(Micros delay) const { return std::min(2 * delay, shared_->parts.look_every); }
 
   /// What the other threads left here. False: the end.
   bool take_orders() {
@@ -192,7 +190,7 @@ class Watcher::Watching {
 
   /// Begins to watch the folder, or sees whether what is watched still lies there.
   void look_at(Watched& watched) {
-    watched.look_at = now() + longest_delay;
+    watched.look_at = now() + shared_->parts.look_every;
     const UniqueFd folder(::open(watched.place.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const int error = errno;
     struct stat found {};

@@ -21,6 +21,8 @@ struct WatcherParts {
   /// Of the machine, also where the server has a test clock: files land in real time.
   const Clock& clock;
   std::string root;  ///< of the workspace, absolute
+  /// How often a folder is looked for that is not there, at the longest, and one that is whether it is the same still.
+  Micros look_every = std::chrono::seconds(5);
 };
 
 /// Has a thread of its own as soon as there is a folder to watch; it never waits for the loop. The parts outlive it.

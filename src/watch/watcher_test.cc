@@ -41,7 +41,7 @@ class WatcherTest : public ::testing::Test {
   }
 
   void start() {
-    watcher_.emplace(WatcherParts{inbox_, clock_, folder_.path()});
+    watcher_.emplace(WatcherParts{inbox_, clock_, folder_.path(), milliseconds(50)});
     follow(asset_);
   }
   void follow(const model::ExternalAsset& asset) { EXPECT_TRUE(watcher_->follow({{asset.name, asset}}).ok()); }
@@ -211,7 +211,7 @@ TEST_F(WatcherTest, AnotherFolderUnderTheSamePathIsSeen) {
 }
 
 TEST_F(WatcherTest, TwoAssetsMayWatchOneFolder) {
-  watcher_.emplace(WatcherParts{inbox_, clock_, folder_.path()});
+  watcher_.emplace(WatcherParts{inbox_, clock_, folder_.path(), milliseconds(50)});
   model::ExternalAsset other = asset_;
   asset_.files = "*.csv";
   other.name = "raw.other";
