@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "cli/verb_tree.h"
 #include "workspace/words.h"
@@ -12,7 +13,6 @@ namespace eider::cli {
 namespace {
 
 using workspace::closest;
-using workspace::shown;
 
 std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
   std::vector<const CLI::App*> out;
@@ -140,7 +140,7 @@ Parsed parse_arguments(const std::vector<std::string>& arguments, const std::str
     parsed.options->words.assign(arguments.begin() + 1, arguments.end());
     return parsed;
   }
-  Tree tree(version);
+  VerbTree tree(version);
   // `eider help runs list` is what some people try first.
   if (!arguments.empty() && arguments[0] == "help") {
     std::vector<std::string> asked(arguments.begin() + 1, arguments.end());
@@ -166,7 +166,7 @@ Parsed parse_arguments(const std::vector<std::string>& arguments, const std::str
 }
 
 Completion complete_arguments(const std::vector<std::string>& words) {
-  Tree tree("");
+  VerbTree tree("");
   const CLI::App& app = tree.app();
   Completion out;
   if (words.empty()) return out;
