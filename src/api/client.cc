@@ -22,7 +22,7 @@ using Parser = http::response_parser<http::string_body>;
 std::string request_text(const Request& request) {
   std::string out = fmt::format("{} {} HTTP/1.1\r\nHost: eider\r\nUser-Agent: eider\r\nConnection: close\r\n",
                                 request.method, make_target(request));
-  for (const auto& [name, value] : request.headers) out += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : request.headers) out += fmt::format("{}: {}\r\n", name, value);
   if (!request.body.empty() || request.method != "GET") {
     out += fmt::format("Content-Type: application/json\r\nContent-Length: {}\r\n", request.body.size());
   }

@@ -34,7 +34,7 @@ std::string response_head(const Response& response, bool chunked, bool keep_aliv
                                  view(http::obsolete_reason(static_cast<http::status>(response.status))));
   head += "Content-Type: " + response.content_type + "\r\n";
   head += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
-  for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
   if (chunked) {
     head += "Transfer-Encoding: chunked\r\n";
   } else if (!response.stream) {

@@ -10,6 +10,7 @@
 #include "api/http.h"
 #include "api/service.h"
 #include "engine/inbox.h"
+#include "model/asset.h"
 #include "model/run.h"
 #include "store/store.h"
 
@@ -41,10 +42,31 @@ class Context {
     deliver(std::move(command), respond);
   }
 
-  /// Finds the run that an id or a unique prefix of one names, or answers 400, 404 or 409.
-  std::optional<model::Run> find_run(const std::string& id_or_prefix, const Respond& respond);
+  using Named = store::DataReader::Named;
+  /// Each finds what an id or a unique prefix of one names, or answers 400, 404 or 409. `parameter` is what the id was
+  /// given as.
+  std::optional<model::Run> find_run(const std::string& id_or_prefix, const Respond& respond,
+                                     const char* parameter = "id");
+  std::optional<model::Materialization> find_materialization(const std::string& id_or_prefix, const Respond& respond,
+                                                             const char* parameter = "id");
+  std::optional<model::Delivery> find_delivery(const std::string& id_or_prefix, const Respond& respond);
+  /// Of any kind.
+  std::optional<Named> find_any(const std::string& id_or_prefix, const Respond& respond);
 
  private:
+  /// What an id can be of, in words.
+  struct Sought {
+    std::vector<Named::Kind> kinds;
+    const char* noun;  ///< `run`
+    const char* hint;  ///< where they are shown
+    const char* parameter;
+  };
+  std::optional<Named> find(const Sought& sought, const std::string& id_or_prefix, const Respond& respond);
+  Result<std::vector<Named>> ids(const Sought& sought, const std::string& prefix);
+  template <typename T>
+  std::optional<T> fetched(const Sought& sought, const std::string& id_or_prefix, Result<std::optional<T>> row,
+                           const Respond& respond);
+
   void deliver(engine::Command command, const Respond& respond);
 
   ServiceOptions options_;
@@ -55,6 +77,22 @@ class Context {
 // The handlers, by file.
 using Handle = void (*)(Context&, const Call&, const Respond&);
 
+// assets.cc
+void list_assets(Context&, const Call&, const Respond&);
+void show_asset(Context&, const Call&, const Respond&);
+void show_graph(Context&, const Call&, const Respond&);
+void materialize(Context&, const Call&, const Respond&);
+// materializations.cc
+void list_materializations(Context&, const Call&, const Respond&);
+void show_materialization(Context&, const Call&, const Respond&);
+// deliveries.cc
+void list_triggers(Context&, const Call&, const Respond&);
+void list_deliveries(Context&, const Call&, const Respond&);
+void show_delivery(Context&, const Call&, const Respond&);
+void retry_deliveries(Context&, const Call&, const Respond&);
+void skip_deliveries(Context&, const Call&, const Respond&);
+// explain.cc
+void explain_id(Context&, const Call&, const Respond&);
 // runs.cc
 void list_runs(Context&, const Call&, const Respond&);
 void show_run(Context&, const Call&, const Respond&);

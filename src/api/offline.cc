@@ -6,6 +6,7 @@
 
 #include "decide/rule.h"
 #include "wire/workspace_lock.h"
+#include "workspace/catalog.h"
 
 namespace eider::api {
 namespace {
@@ -22,14 +23,17 @@ constexpr int kMostCounted = 1000;
 }  // namespace
 
 Result<void> Offline::answer(engine::Command command) {
-  const bool about_files = std::holds_alternative<engine::AskPools>(command) ||
-                           std::holds_alternative<engine::AskSchedules>(command) ||
-                           std::holds_alternative<engine::AskPipelines>(command);
+  const bool about_files =
+      std::holds_alternative<engine::AskPools>(command) || std::holds_alternative<engine::AskSchedules>(command) ||
+      std::holds_alternative<engine::AskTriggers>(command) || std::holds_alternative<engine::AskWorkspace>(command) ||
+      std::holds_alternative<engine::AskPipelines>(command);
   if (about_files && !files_error_.empty()) return Error{ErrorCode::invalid, files_error_};
   const bool answered =
       std::visit(Cases{[&](engine::AskLive& ask) { return ask.reply(live(ask.run_ids)), true; },
                        [&](engine::AskPools& ask) { return ask.reply(pools()), true; },
                        [&](engine::AskSchedules& ask) { return ask.reply(schedules(ask.key)), true; },
+                       [&](engine::AskTriggers& ask) { return ask.reply(triggers(ask.key)), true; },
+                       [&](engine::AskWorkspace& ask) { return ask.reply(files()), true; },
                        [&](engine::AskPipelines& ask) { return ask.reply(pipelines()), true; },
                        [&](engine::AskStatus& ask) { return ask.reply(status()), true; }, [](auto&) { return false; }},
                  command);
@@ -78,6 +82,42 @@ std::vector<engine::ScheduleView> Offline::schedules(const std::optional<std::st
                           : rule->next(clock_->now());
         }
       }
+      out.push_back(std::move(view));
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  return out;
+}
+
+/// Without ownership: what is given outlives this object, and the answer is used at once.
+std::shared_ptr<const workspace::Workspace> Offline::files() const {
+  if (!workspace_) return std::make_shared<workspace::Workspace>();
+  return {std::shared_ptr<const void>(), workspace_};
+}
+
+std::vector<engine::TriggerView> Offline::triggers(const std::optional<std::string>& key) {
+  std::vector<engine::TriggerView> out;
+  if (!workspace_) return out;
+  std::map<std::string, std::int64_t> pending;
+  if (auto counts = reader_.pending_counts()) pending.insert(counts->begin(), counts->end());
+  std::map<std::string, int> open_runs;
+  const auto open = reader_.runs({std::nullopt, std::nullopt, true}, kMostCounted, "");
+  for (const model::Run& run : open ? open->items : std::vector<model::Run>()) {
+    if (run.trigger == model::TriggerKind::data) ++open_runs[run.trigger_id];
+  }
+  const workspace::Catalog catalog = workspace::make_catalog(workspace_->settings, workspace_->pipelines);
+  const std::string nobody = no_server();
+  for (const auto& [name, loaded] : workspace_->pipelines) {
+    for (const model::Trigger& trigger : loaded.pipeline->triggers) {
+      engine::TriggerView view;
+      view.key = model::schedule_key(name, trigger.id);
+      if (key && *key != view.key) continue;
+      view.pipeline = name;
+      view.trigger = trigger;
+      view.matches = workspace::matched_assets(catalog, trigger);
+      view.pending = pending[view.key];
+      view.open_runs = open_runs[view.key];
+      if (view.pending > 0) view.waiting_for = "a server: " + nobody;
       out.push_back(std::move(view));
     }
   }
@@ -159,9 +199,15 @@ std::vector<engine::Waiting> Offline::waiting_for(const model::Run& run) {
   if (const auto attempts = reader_.attempts(run.id); attempts && !attempts->empty()) {
     since = std::max(since, attempts->back().finished_at.value_or(since));
   }
-  if (!holder) return {{"server", "", "none is running; `eider serve` starts one", since}};
-  if (holder->pipeline.empty()) return {{"server", "", "it is starting or stopping", since}};
-  return {{"server", "", "none is running; " + wire::to_text(*holder), since}};
+  return {{"server", "", no_server(), since}};
+}
+
+/// Why nobody starts what is queued or pending.
+std::string Offline::no_server() const {
+  const auto holder = wire::workspace_holder(layout_);
+  if (!holder) return "none is running; `eider serve` starts one";
+  if (holder->pipeline.empty()) return "it is starting or stopping";
+  return "none is running; " + wire::to_text(*holder);
 }
 
 engine::StatusView Offline::status() {

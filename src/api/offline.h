@@ -27,6 +27,33 @@ class EmptyReader final : public store::Reader {
   Result<std::optional<model::Cursor>> cursor(const std::string&) override { return std::optional<model::Cursor>{}; }
   Result<std::optional<std::string>> definition(const std::string&) override { return std::optional<std::string>{}; }
   Result<std::vector<model::Attempt>> live_attempts() override { return std::vector<model::Attempt>{}; }
+  Result<store::Page<model::Materialization>> materializations(const store::MaterializationFilter&, int,
+                                                               const std::string&) override {
+    return store::Page<model::Materialization>{};
+  }
+  Result<std::optional<model::Materialization>> materialization(const std::string&) override {
+    return std::optional<model::Materialization>{};
+  }
+  Result<std::optional<model::Materialization>> newest_of(const std::string&) override {
+    return std::optional<model::Materialization>{};
+  }
+  Result<std::vector<std::string>> materialized_assets() override { return std::vector<std::string>{}; }
+  Result<store::Page<model::Delivery>> deliveries(const store::DeliveryFilter&, int, const std::string&) override {
+    return store::Page<model::Delivery>{};
+  }
+  Result<std::optional<model::Delivery>> delivery(const std::string&) override {
+    return std::optional<model::Delivery>{};
+  }
+  Result<std::optional<model::Occurrence>> occurrence_of_run(const std::string&) override {
+    return std::optional<model::Occurrence>{};
+  }
+  Result<std::optional<model::Occurrence>> occurrence(const std::string&) override {
+    return std::optional<model::Occurrence>{};
+  }
+  Result<std::vector<Named>> ids(const std::string&) override { return std::vector<Named>{}; }
+  Result<std::vector<std::pair<std::string, std::int64_t>>> pending_counts() override {
+    return std::vector<std::pair<std::string, std::int64_t>>{};
+  }
 };
 
 /// One thread.
@@ -50,11 +77,14 @@ class Offline {
   std::vector<engine::ScheduleView> schedules(const std::optional<std::string>& key);
   std::optional<Instant> next_after_completion(const timing::Rule& rule, const engine::ScheduleView& view,
                                                const model::Cursor* cursor);
+  std::vector<engine::TriggerView> triggers(const std::optional<std::string>& key);
+  std::shared_ptr<const workspace::Workspace> files() const;
   std::vector<engine::PipelineView> pipelines();
   std::vector<engine::PoolUse> pools();
   engine::StatusView status();
   std::vector<engine::LiveRun> live(const std::vector<std::string>& run_ids);
   std::vector<engine::Waiting> waiting_for(const model::Run& run);
+  std::string no_server() const;
 
   const workspace::Workspace* workspace_;
   std::string files_error_;

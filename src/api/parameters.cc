@@ -15,9 +15,17 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t kCursorLimitBytes = 200;
+constexpr std::size_t kKeyLimitBytes = 400;
 constexpr const char* kTimeExpected = "a time by RFC 3339, such as 2026-03-29T01:00:00Z";
 const std::initializer_list<std::string_view> kStates = {"queued", "running", "succeeded", "failed", "cancelled"};
 const std::initializer_list<std::string_view> kDecisions = {"run", "skipped", "missed", "coalesced", "paused"};
+const std::initializer_list<std::string_view> kDeliveryStates = {"pending", "claimed", "delivered", "failed",
+                                                                 "skipped"};
+constexpr const char* kTriggerExpected = "`pipeline/id` of a trigger, such as flights_daily/on_flights";
+constexpr const char* kAssetExpected =
+    "the name of an asset: letters, digits, `_` and `-`, its parts joined by dots, such as raw.flights";
+constexpr const char* kPartitionExpected =
+    "a partition: 1 to 200 letters, digits and `_ - . : + =`, the first a letter or digit, such as 2026-03-29";
 constexpr const char* kNameExpected = "a name: 1 to 100 letters, digits, `_` or `-`, the first a letter or digit";
 
 std::string_view nearest_of(std::string_view word, std::initializer_list<std::string_view> known) {
@@ -47,6 +55,13 @@ Problem unknown_key(const char* what, std::string_view name, std::string_view ex
 bool is_plain(std::string_view text) {
   return std::none_of(text.begin(), text.end(),
                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+/// `pipeline/id`.
+bool is_key(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return slash != std::string_view::npos && model::check_name("pipeline", text.substr(0, slash)).ok() &&
+         model::check_name("trigger", text.substr(slash + 1)).ok();
 }
 
 }  // namespace
@@ -205,6 +220,49 @@ std::string QueryReader::schedule(const std::string& parameter) {
   return {};
 }
 
+std::string QueryReader::trigger(const std::string& parameter) {
+  const std::string* text = find(parameter);
+  if (!text) return {};
+  if (is_key(*text)) return *text;
+  fail(parameter, kTriggerExpected);
+  return {};
+}
+
+std::string QueryReader::asset(const std::string& parameter) {
+  const std::string* text = find(parameter);
+  if (!text) return {};
+  if (model::check_asset_name(*text)) return *text;
+  fail(parameter, kAssetExpected);
+  return {};
+}
+
+std::optional<model::DeliveryState> QueryReader::delivery_state() {
+  const std::string* text = find("state");
+  if (!text) return std::nullopt;
+  const auto value = model::delivery_state_from(*text);
+  if (!value) fail("state", "one of " + listed(kDeliveryStates), nearest_of(*text, kDeliveryStates));
+  return value;
+}
+
+std::string QueryReader::text(const std::string& parameter) {
+  const std::string* text = find(parameter);
+  return text ? *text : std::string();
+}
+
+void QueryReader::only_one_of(std::initializer_list<std::string_view> parameters) {
+  std::string_view first;
+  for (const std::string_view each : parameters) {
+    if (!request_.query.contains(std::string(each))) continue;
+    if (first.empty()) {
+      first = each;
+    } else {
+      fail_with(parameter_problem(
+          each, fmt::format("it stands beside `{}`: expected only one of {}", first, listed(parameters)),
+          "only one of " + listed(parameters)));
+    }
+  }
+}
+
 // ---- body
 // ------------------------------------------------------------------------------------------------------------
 
@@ -270,11 +328,55 @@ bool BodyReader::flag(std::string_view key) {
   return false;
 }
 
-std::string BodyReader::object(std::string_view key) {
+std::string BodyReader::name(std::string_view key) {
+  const json::value* value = object_.if_contains(key);
+  return !value || value->is_null() ? std::string() : required_name(key);
+}
+
+std::string BodyReader::trigger(std::string_view key) {
+  std::string text = this->text(key, kKeyLimitBytes);
+  if (text.empty() || is_key(text)) return text;
+  fail(key, kTriggerExpected);
+  return {};
+}
+
+std::string BodyReader::partition(std::string_view key) {
+  std::string text = this->text(key, kKeyLimitBytes);
+  if (text.empty() || model::check_partition(text)) return text;
+  fail(key, kPartitionExpected);
+  return {};
+}
+
+std::optional<std::int64_t> BodyReader::count(std::string_view key) {
+  const json::value* value = object_.if_contains(key);
+  if (!value || value->is_null()) return std::nullopt;
+  if (value->is_int64() && value->get_int64() >= 0) return value->get_int64();
+  fail(key, "a whole number that is not negative");
+  return std::nullopt;
+}
+
+std::optional<model::DeliveryState> BodyReader::delivery_state(std::string_view key) {
+  const std::string text = this->text(key, kKeyLimitBytes);
+  if (text.empty()) return std::nullopt;
+  const auto value = model::delivery_state_from(text);
+  if (!value) fail(key, "one of " + listed(kDeliveryStates), nearest_of(text, kDeliveryStates));
+  return value;
+}
+
+std::string BodyReader::object(std::string_view key, std::size_t most) {
   const json::value* value = object_.if_contains(key);
   if (!value || value->is_null()) return {};
-  if (value->is_object()) return value->get_object().empty() ? std::string() : json::serialize(*value);
-  fail(key, "an object such as {\"day\": \"2026-03-29\"}");
+  if (!value->is_object()) {
+    fail(key, "an object such as {\"day\": \"2026-03-29\"}");
+    return {};
+  }
+  if (value->get_object().empty()) return {};
+  std::string text = json::serialize(*value);
+  if (text.size() <= most) return text;
+  if (!problem_) {
+    const std::string expected = fmt::format("a JSON object of at most {} bytes", most);
+    problem_ = parameter_problem(key, fmt::format("it has {} bytes: expected {}", text.size(), expected), expected);
+  }
   return {};
 }
 
@@ -292,6 +394,11 @@ std::optional<Micros> BodyReader::duration(std::string_view key) {
   if (value) return *value;
   fail(key, "a duration such as 30s or 1h30m");
   return std::nullopt;
+}
+
+std::string asked_by(const Request& request) {
+  const auto agent = request.headers.find("user-agent");
+  return agent != request.headers.end() && agent->second == "eider" ? "cli" : "api";
 }
 
 Result<std::string> idempotency_key(const Request& request) {

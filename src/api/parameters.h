@@ -13,6 +13,7 @@
 
 #include "api/http.h"
 #include "engine/inbox.h"
+#include "model/asset.h"
 #include "model/run.h"
 
 namespace eider::api {
@@ -67,6 +68,15 @@ class QueryReader {
   std::string name(const std::string& parameter);
   /// `pipeline/id`, or a pipeline's name; empty when absent.
   std::string schedule(const std::string& parameter);
+  /// `pipeline/id`; empty when absent.
+  std::string trigger(const std::string& parameter);
+  /// By model::check_asset_name; empty when absent.
+  std::string asset(const std::string& parameter);
+  std::optional<model::DeliveryState> delivery_state();
+  /// As it is, for who checks it; empty when absent.
+  std::string text(const std::string& parameter);
+  /// 400 when more than one of these is given.
+  void only_one_of(std::initializer_list<std::string_view> parameters);
 
  private:
   const std::string* find(const std::string& name) const;
@@ -90,8 +100,17 @@ class BodyReader {
   /// A name by model::check_name; a problem when it is absent.
   std::string required_name(std::string_view key);
   bool flag(std::string_view key);
-  /// An object as JSON text; empty when absent, null or `{}`.
-  std::string object(std::string_view key);
+  /// A name by model::check_name; empty when absent.
+  std::string name(std::string_view key);
+  /// `pipeline/id`; empty when absent.
+  std::string trigger(std::string_view key);
+  /// By model::check_partition; empty when absent, null or empty.
+  std::string partition(std::string_view key);
+  /// A whole number, not negative.
+  std::optional<std::int64_t> count(std::string_view key);
+  std::optional<model::DeliveryState> delivery_state(std::string_view key);
+  /// An object as JSON text of at most `most` bytes; empty when absent, null or `{}`.
+  std::string object(std::string_view key, std::size_t most = kBodyLimitBytes);
   std::optional<Instant> time(std::string_view key);
   std::optional<Micros> duration(std::string_view key);
 
@@ -103,6 +122,8 @@ class BodyReader {
   std::optional<Problem> problem_;
 };
 
+/// Who asks, as commands of the loop say it: `cli` or `api`.
+std::string asked_by(const Request& request);
 /// The value of an Idempotency-Key header: 1 to 200 visible ASCII characters; empty when absent.
 Result<std::string> idempotency_key(const Request& request);
 

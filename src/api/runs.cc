@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "api/context.h"
+#include "api/data_shapes.h"
 #include "api/holders.h"
 #include "api/log_stream.h"
 #include "api/parameters.h"
@@ -25,6 +26,30 @@ std::optional<model::Pipeline> definition_of(Context& context, const model::Run&
   return *std::move(pipeline);
 }
 
+constexpr int kMostEventsShown = 100;
+
+/// Adds what a data run was made for: `events`, newest first, each with its delivery; `more_events`: there are more,
+/// which /api/v1/deliveries?run=ID lists.
+Result<void> add_events(Context& context, const model::Run& run, json::object& shown) {
+  json::array events;
+  store::DeliveryFilter filter;
+  filter.run_id = run.id;
+  auto page = run.trigger == model::TriggerKind::data ? context.reader().deliveries(filter, kMostEventsShown, "")
+                                                      : store::Page<model::Delivery>();
+  if (!page) return page.error();
+  for (const model::Delivery& delivery : page->items) {
+    auto event = context.reader().materialization(delivery.event_id);
+    if (!event) return event.error();
+    if (!*event) continue;
+    json::object entry = shapes::materialization(**event);
+    entry["delivery_id"] = delivery.id;
+    events.push_back(std::move(entry));
+  }
+  shown["events"] = std::move(events);
+  shown["more_events"] = page->next.has_value();
+  return {};
+}
+
 void respond_with_run(Context& context, const model::Run& run, int status, const Respond& respond) {
   const auto show = [&context, run, status, respond](const std::vector<engine::LiveRun>& live) {
     auto attempts = context.reader().attempts(run.id);
@@ -33,6 +58,7 @@ void respond_with_run(Context& context, const model::Run& run, int status, const
     json::object shown = shapes::run_in_full(run, *attempts, live.empty() ? nullptr : &live.front(),
                                              definition ? &*definition : nullptr);
     Holders(context.reader()).add_to(shown);
+    if (auto added = add_events(context, run, shown); !added) return respond(error_response(added.error()));
     Response response = json_response(status, shown);
     if (status == 201) response.headers["Location"] = "/api/v1/runs/" + run.id;
     respond(std::move(response));
@@ -127,8 +153,7 @@ void start_run(Context& context, const Call& call, const Respond& respond) {
   auto key = idempotency_key(call.request);
   if (!key) return respond(error_response(key.error()));
   command.idempotency_key = *std::move(key);
-  const auto agent = call.request.headers.find("user-agent");
-  command.asked_by = agent != call.request.headers.end() && agent->second == "eider" ? "cli" : "api";
+  command.asked_by = asked_by(call.request);
   const std::string pipeline = command.pipeline;
   context.send(std::move(command), respond, [&context, pipeline, respond](const Result<std::string>& id) {
     if (!id) return respond_with_start_error(context, pipeline, id.error(), respond);
@@ -153,10 +178,8 @@ void cancel_run(Context& context, const Call& call, const Respond& respond) {
          fmt::format("the run {} {}", run->id,
                      cancelled ? "is cancelled already" : fmt::format("has {} already", model::to_text(run->state)))}));
   }
-  const auto agent = call.request.headers.find("user-agent");
-  const std::string asked_by =
-      agent != call.request.headers.end() && agent->second == "eider" ? "`eider cancel`" : "a request of the API";
-  context.send(engine::CancelRun{run->id, asked_by, {}}, respond,
+  const char* const who = asked_by(call.request) == "cli" ? "`eider cancel`" : "a request of the API";
+  context.send(engine::CancelRun{run->id, who, {}}, respond,
                [id = run->id, respond](const Result<model::RunState>& state) {
                  if (!state) return respond(error_response(state.error()));
                  respond(json_response(202, json::object{{"id", id}, {"state", model::to_text(*state)}}));

@@ -5,7 +5,6 @@
 #include "api/context.h"
 #include "api/offline.h"
 #include "api/parameters.h"
-#include "base/ids.h"
 
 namespace eider::api {
 namespace {
@@ -33,6 +32,18 @@ constexpr Route kRoutes[] = {
     {"GET", "/api/v1/runs/{}", show_run},
     {"POST", "/api/v1/runs/{}/cancel", cancel_run},
     {"GET", "/api/v1/runs/{}/logs", show_log},
+    {"GET", "/api/v1/assets", list_assets},
+    {"GET", "/api/v1/assets/graph", show_graph},
+    {"GET", "/api/v1/assets/{}", show_asset},
+    {"POST", "/api/v1/assets/{}/materializations", materialize},
+    {"GET", "/api/v1/materializations", list_materializations},
+    {"GET", "/api/v1/materializations/{}", show_materialization},
+    {"GET", "/api/v1/triggers", list_triggers},
+    {"GET", "/api/v1/deliveries", list_deliveries},
+    {"GET", "/api/v1/deliveries/{}", show_delivery},
+    {"POST", "/api/v1/deliveries/retry", retry_deliveries},
+    {"POST", "/api/v1/deliveries/skip", skip_deliveries},
+    {"GET", "/api/v1/explain/{}", explain_id},
     {"GET", "/api/v1/pools", list_pools},
     {"POST", "/api/v1/reload", reload},
     {"POST", "/api/v1/stop", stop},
@@ -87,8 +98,8 @@ void Service::handle(Request request, const Respond& respond) {
     if (!captures || (route.handle == turn_clock && !impl_->context.options().test_clock)) continue;
     if (method == route.method)
       return route.handle(impl_->context, Call{std::move(request), *std::move(captures)}, respond);
-    if (!allowed.empty()) allowed += ", ";
-    allowed += route.method == std::string_view("GET") ? "GET, HEAD" : route.method;
+    const std::string takes = route.method == std::string_view("GET") ? "GET, HEAD" : route.method;
+    if (allowed.find(takes) == std::string::npos) allowed += (allowed.empty() ? "" : ", ") + takes;
   }
   if (allowed.empty()) {
     return respond(
@@ -104,55 +115,6 @@ void Service::handle(Request request, const Respond& respond) {
        {}});
   response.headers["Allow"] = allowed;
   respond(std::move(response));
-}
-
-// ---- context
-// ---------------------------------------------------------------------------------------------------------
-
-Context::Context(ServiceOptions options, store::Reader& reader, Offline& offline)
-    : options_(std::move(options)), reader_(reader), offline_(offline) {}
-
-void Context::deliver(engine::Command command, const Respond& respond) {
-  if (!options_.inbox) {
-    if (auto answered = offline_.answer(std::move(command)); !answered) respond(error_response(answered.error()));
-  } else if (!options_.inbox->post(std::move(command))) {
-    respond(error_response({ErrorCode::unavailable, "the server is stopping, or has too much to do; try again"}));
-  }
-}
-
-std::optional<model::Run> Context::find_run(const std::string& id_or_prefix, const Respond& respond) {
-  const bool plain = id_or_prefix.find_first_not_of("0123456789abcdef-") == std::string::npos;
-  if (!plain || id_or_prefix.size() < 4 || id_or_prefix.size() > 36) {
-    constexpr const char* expected = "the id of a run, or its first 4 or more characters";
-    respond(problem_response(parameter_problem(
-        "id",
-        fmt::format("`{}` is no run's id: expected 4 or more of its characters 0-9, a-f and -; `eider runs list` "
-                    "shows them",
-                    shown(id_or_prefix)),
-        expected)));
-    return std::nullopt;
-  }
-  std::string id = id_or_prefix;
-  if (!is_uuid(id)) {
-    auto ids = reader_.run_ids(id);
-    if (!ids) return respond(error_response(ids.error())), std::nullopt;
-    if (ids->size() > 1) {
-      Problem problem{409,
-                      "ambiguous",
-                      fmt::format("`{}` begins more than one run's id, such as {} and {}; write more of it", id,
-                                  (*ids)[0], (*ids)[1]),
-                      {}};
-      problem.extensions["matches"] = (*ids)[0] + " " + (*ids)[1];
-      return respond(problem_response(problem)), std::nullopt;
-    }
-    if (!ids->empty()) id = ids->front();
-  }
-  auto run = is_uuid(id) ? reader_.run(id) : std::optional<model::Run>();
-  if (!run) return respond(error_response(run.error())), std::nullopt;
-  if (!*run)
-    respond(
-        error_response({ErrorCode::not_found, "there is no run " + id_or_prefix + "; `eider runs list` shows them"}));
-  return *std::move(run);
 }
 
 }  // namespace eider::api

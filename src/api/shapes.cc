@@ -3,24 +3,10 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "api/json_parts.h"
+
 namespace eider::api::shapes {
 namespace {
-
-json::value text_or_null(std::string_view text) { return text.empty() ? json::value(nullptr) : json::value(text); }
-json::value time_text(Instant at) { return json::value(format_rfc3339(at)); }
-json::value time_or_null(const std::optional<Instant>& at) { return at ? time_text(*at) : json::value(nullptr); }
-template <typename Number>
-json::value number_or_null(const std::optional<Number>& number) {
-  return number ? json::value(*number) : json::value(nullptr);
-}
-
-/// JSON that we stored: what can't be read is null rather than the end of the whole answer.
-json::value stored_json(const std::string& text) {
-  if (text.empty()) return nullptr;
-  boost::system::error_code error;
-  json::value value = json::parse(text, error);
-  return error ? json::value(nullptr) : value;
-}
 
 json::array waiting_for(const engine::LiveRun* live) {
   json::array out;
@@ -150,6 +136,7 @@ json::object run(const model::Run& run, const std::vector<model::Attempt>& attem
   out["pipeline"] = run.pipeline;
   out["trigger"] = {{"kind", model::to_text(run.trigger)}, {"id", text_or_null(run.trigger_id)}};
   out["parent"] = text_or_null(run.parent);
+  out["depth"] = run.depth;
   out["state"] = model::to_text(run.state);
   out["attempt"] = run.attempt;
   out["scheduled_for"] = time_or_null(run.scheduled_for);
@@ -162,7 +149,7 @@ json::object run(const model::Run& run, const std::vector<model::Attempt>& attem
   out["definition"] = text_or_null(run.definition);
   out["waiting_for"] = waiting_for(live);
   out["reason"] = text_or_null(run.reason);
-  out["reason_text"] = run.reason.empty() ? json::value(nullptr) : json::value(model::reason_sentence(run.reason));
+  out["reason_text"] = reason_text(run.reason);
   out["error"] = text_or_null(run.error);
   out["occurrence_id"] = text_or_null(run.occurrence_id);
   out["failures"] = run.failures;
@@ -209,8 +196,7 @@ json::object occurrence(const model::Occurrence& occurrence) {
   out["decided_at"] = time_text(occurrence.decided_at);
   out["decision"] = model::to_text(occurrence.decision);
   out["reason"] = text_or_null(occurrence.reason);
-  out["reason_text"] =
-      occurrence.reason.empty() ? json::value(nullptr) : json::value(model::reason_sentence(occurrence.reason));
+  out["reason_text"] = reason_text(occurrence.reason);
   out["run_id"] = text_or_null(occurrence.run_id);
   return out;
 }

@@ -61,7 +61,7 @@ TEST(Shapes, RunHasEveryNameOfTheDesign) {
   live.waiting_for = {{"pool", "heavy", "1 of 1 slots in use", at("2026-03-29T01:00:11Z")}};
   EXPECT_EQ(json::value(shapes::run(run, {first}, &live)), literal(R"({
     "id":"01890a5d-ac96-774b-bcce-b302099a8057","pipeline":"flights_daily",
-    "trigger":{"kind":"schedule","id":"flights_daily/nightly"},"parent":null,"state":"queued","attempt":1,
+    "trigger":{"kind":"schedule","id":"flights_daily/nightly"},"parent":null,"depth":0,"state":"queued","attempt":1,
     "scheduled_for":"2026-03-29T01:00:00Z","partition":null,"params":{"day":3},"priority":0,
     "created_at":"2026-03-29T01:00:00Z","started_at":"2026-03-29T01:00:01Z","finished_at":null,"definition":null,
     "waiting_for":[{"kind":"pool","name":"heavy","detail":"1 of 1 slots in use","since":"2026-03-29T01:00:11Z",

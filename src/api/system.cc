@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "api/context.h"
+#include "api/data_shapes.h"
 #include "api/holders.h"
 #include "api/parameters.h"
 #include "api/shapes.h"
@@ -37,8 +38,20 @@ json::value steps_of(Context& context, const std::string& definition) {
   return out;
 }
 
-/// shapes::pipeline() with what its schedules say.
-json::object shown_pipeline(const engine::PipelineView& view, const std::vector<engine::ScheduleView>& schedules) {
+using Schedules = std::vector<engine::ScheduleView>;
+using Triggers = std::vector<engine::TriggerView>;
+using Files = std::shared_ptr<const workspace::Workspace>;
+
+/// How many deliveries are pending, by trigger. What cannot be read now is not shown.
+std::map<std::string, std::int64_t> pending_of(Context& context) {
+  auto counts = context.reader().pending_counts();
+  if (!counts) return {};
+  return {counts->begin(), counts->end()};
+}
+
+/// shapes::pipeline() with what its schedules say, and how many triggers it has with how much pending.
+json::object shown_pipeline(const engine::PipelineView& view, const Schedules& schedules, std::size_t triggers,
+                            const std::map<std::string, std::int64_t>& pending) {
   json::object out = shapes::pipeline(view);
   int active = 0;
   int paused = 0;
@@ -51,22 +64,39 @@ json::object shown_pipeline(const engine::PipelineView& view, const std::vector<
   out["active_schedules"] = active;
   out["paused_schedules"] = paused;
   out["next"] = next ? json::value(format_rfc3339(*next)) : json::value(nullptr);
+  std::int64_t owed = 0;
+  const std::string own = view.name + "/";
+  for (auto each = pending.lower_bound(own); each != pending.end() && each->first.starts_with(own); ++each)
+    owed += each->second;
+  out["active_triggers"] = triggers;
+  out["pending_deliveries"] = owed;
   return out;
 }
 
-void respond_with_pipeline(Context& context, const engine::PipelineView& view, const Respond& respond) {
-  context.send(engine::AskSchedules{}, respond,
-               [&context, view, respond](const std::vector<engine::ScheduleView>& schedules) {
-                 json::object out = shown_pipeline(view, schedules);
-                 json::array own;
-                 for (const engine::ScheduleView& schedule : schedules) {
-                   if (schedule.pipeline == view.name) own.push_back(shapes::schedule(schedule, std::nullopt));
-                 }
-                 out["schedules"] = std::move(own);
-                 // Known once a run has stored the definition.
-                 out["steps"] = steps_of(context, view.definition);
-                 respond(json_response(200, out));
-               });
+void respond_with_pipeline(Context& context, const engine::PipelineView& view, const Schedules& schedules,
+                           const Triggers& triggers, const Respond& respond) {
+  json::array own_schedules;
+  for (const engine::ScheduleView& schedule : schedules) {
+    if (schedule.pipeline == view.name) own_schedules.push_back(shapes::schedule(schedule, std::nullopt));
+  }
+  json::array own_triggers;
+  for (const engine::TriggerView& trigger : triggers) {
+    if (trigger.pipeline == view.name) own_triggers.push_back(shapes::trigger(trigger));
+  }
+  json::object out = shown_pipeline(view, schedules, own_triggers.size(), pending_of(context));
+  out["schedules"] = std::move(own_schedules);
+  out["triggers"] = std::move(own_triggers);
+  // Known once a run has stored the definition.
+  out["steps"] = steps_of(context, view.definition);
+  respond(json_response(200, out));
+}
+
+void ask_and_respond_with_pipeline(Context& context, const engine::PipelineView& view, const Respond& respond) {
+  context.send(engine::AskSchedules{}, respond, [&context, view, respond](const Schedules& schedules) {
+    context.send(engine::AskTriggers{}, respond, [&context, view, schedules, respond](const Triggers& triggers) {
+      respond_with_pipeline(context, view, schedules, triggers, respond);
+    });
+  });
 }
 
 }  // namespace
@@ -94,19 +124,40 @@ void show_readiness(Context& context, const Call& call, const Respond& respond) 
 
 void show_status(Context& context, const Call& call, const Respond& respond) {
   if (!is_bare(call, respond)) return;
-  context.send(engine::AskStatus{}, respond,
-               [respond](const engine::StatusView& view) { respond(json_response(200, shapes::status(view))); });
+  context.send(engine::AskStatus{}, respond, [&context, respond](const engine::StatusView& view) {
+    const auto show = [&context, view, respond](const Files& files) {
+      json::object out = shapes::status(view);
+      std::size_t triggers = 0;
+      for (const auto& [name, loaded] : files->pipelines) triggers += loaded.pipeline->triggers.size();
+      std::int64_t pending = 0;
+      for (const auto& [trigger, count] : pending_of(context)) pending += count;
+      out["triggers"] = triggers;
+      out["pending_deliveries"] = pending;
+      respond(json_response(200, out));
+    };
+    // Without a server and with files that cannot be used there is a status all the same.
+    context.send(
+        engine::AskWorkspace{}, [show](const Response&) { show(std::make_shared<workspace::Workspace>()); }, show);
+  });
 }
 
 void list_pipelines(Context& context, const Call& call, const Respond& respond) {
   if (!is_bare(call, respond)) return;
-  context.send(engine::AskPipelines{}, respond, [&context, respond](const std::vector<engine::PipelineView>& views) {
-    context.send(engine::AskSchedules{}, respond, [views, respond](const std::vector<engine::ScheduleView>& schedules) {
-      std::map<std::string, std::vector<engine::ScheduleView>> by_pipeline;
-      for (const engine::ScheduleView& view : schedules) by_pipeline[view.pipeline].push_back(view);
-      json::array items;
-      for (const engine::PipelineView& view : views) items.push_back(shown_pipeline(view, by_pipeline[view.name]));
-      respond(json_response(200, shapes::list(std::move(items), std::nullopt)));
+  using Views = std::vector<engine::PipelineView>;
+  context.send(engine::AskPipelines{}, respond, [&context, respond](const Views& views) {
+    context.send(engine::AskSchedules{}, respond, [&context, views, respond](const Schedules& schedules) {
+      context.send(engine::AskWorkspace{}, respond, [&context, views, schedules, respond](const Files& files) {
+        std::map<std::string, Schedules> by_pipeline;
+        for (const engine::ScheduleView& view : schedules) by_pipeline[view.pipeline].push_back(view);
+        const auto pending = pending_of(context);
+        json::array items;
+        for (const engine::PipelineView& view : views) {
+          const auto loaded = files->pipelines.find(view.name);
+          const std::size_t triggers = loaded == files->pipelines.end() ? 0 : loaded->second.pipeline->triggers.size();
+          items.push_back(shown_pipeline(view, by_pipeline[view.name], triggers, pending));
+        }
+        respond(json_response(200, shapes::list(std::move(items), std::nullopt)));
+      });
     });
   });
 }
@@ -120,7 +171,7 @@ void show_pipeline(Context& context, const Call& call, const Respond& respond) {
   context.send(engine::AskPipelines{}, respond,
                [&context, name, respond](const std::vector<engine::PipelineView>& views) {
                  for (const engine::PipelineView& view : views) {
-                   if (view.name == name) return respond_with_pipeline(context, view, respond);
+                   if (view.name == name) return ask_and_respond_with_pipeline(context, view, respond);
                  }
                  respond(problem_response(unknown_pipeline({}, name, views)));
                });

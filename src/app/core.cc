@@ -1,6 +1,7 @@
 #include "app/core.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -49,6 +50,13 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);  // where it is refused, it stays as it was
 }
 
+/// `HOST/PID`, by which a claimed delivery names its server.
+std::string this_process() {
+  char host[256] = "localhost";
+  ::gethostname(host, sizeof(host) - 1);  // where it fails, the name stays
+  return fmt::format("{}/{}", host, ::getpid());
+}
+
 /// `2 pipelines added, settings changed`
 std::string what_changed(const workspace::Reloaded& reloaded) {
   std::string out;
@@ -79,6 +87,7 @@ std::string find_duckdb_library() {
 
 Core::Core(CoreOptions options)
     : options_(std::move(options)), layout_{options_.workspace}, inbox_([this] { reactor_.wake(); }) {
+  options_.loop.owner = this_process();
   if (options_.test_clock) test_clock_ = std::make_unique<FakeClock>(*options_.test_clock);
   clock_ = test_clock_ ? static_cast<Clock*>(test_clock_.get()) : &system_clock_;
 }

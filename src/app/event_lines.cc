@@ -73,6 +73,14 @@ std::string end_text(const model::AttemptEnded& ended) {
   return text;
 }
 
+std::string deliveries_text(std::size_t count) {
+  return count == 1 ? "1 delivery" : fmt::format("{} deliveries", count);
+}
+
+std::string pipeline_of(const std::string& trigger) { return trigger.substr(0, trigger.find('/')); }
+
+constexpr std::size_t kMostTriggersNamed = 3;
+
 }  // namespace
 
 void EventLines::show(const model::ChangeSet& changes) {
@@ -80,51 +88,137 @@ void EventLines::show(const model::ChangeSet& changes) {
 }
 
 void EventLines::show_one(const model::Change& change) {
-  std::visit(Cases{[&](const model::RunQueued& queued) {
-                     runs_[queued.run.id] = {queued.run.pipeline, {}};
-                     std::string why = model::to_text(queued.run.trigger);
-                     if (queued.run.scheduled_for)
-                       why += " " + queued.run.trigger_id + " for " + format_rfc3339(*queued.run.scheduled_for);
-                     line(grey, "queued", queued.run.pipeline, queued.run.id, why);
-                   },
-                   [&](const model::RunClaimed& claimed) {
-                     Known& known = runs_[claimed.run_id];
-                     known.claimed_at = claimed.at;
-                     line(plain, "started", known.pipeline, claimed.run_id,
-                          claimed.number > 1 ? fmt::format("attempt {}", claimed.number) : std::string());
-                   },
-                   [&](const model::AttemptEnded& ended) {
-                     const std::string& id = ended.attempt.run_id;
-                     line(colour_of(ended), "ended", runs_[id].pipeline, id, end_text(ended));
-                     if (const auto next = model::next(model::RunState::running, ended.event);
-                         next && model::is_terminal(next->to))
-                       runs_.erase(id);
-                   },
-                   [&](const model::QueuedCancelled& cancelled) {
-                     line(yellow, "cancelled", runs_[cancelled.run_id].pipeline, cancelled.run_id,
-                          model::reason_sentence(cancelled.reason));
-                     runs_.erase(cancelled.run_id);
-                   },
-                   [&](const model::CancelAsked& asked) {
-                     line(yellow, "cancelling", runs_[asked.run_id].pipeline, asked.run_id,
-                          model::reason_sentence(asked.reason));
-                   },
-                   [&](const model::OccurrencesDecided& decided) {
-                     for (const model::Occurrence& o : decided.occurrences) {
-                       if (o.decision == model::Decision::run) continue;
-                       const std::string which =
-                           o.count == 1 ? format_rfc3339(o.scheduled_for)
-                                        : fmt::format("{} instants {} to {}", o.count, format_rfc3339(o.scheduled_for),
-                                                      format_rfc3339(o.scheduled_until));
-                       line(yellow, model::to_text(o.decision), o.pipeline, {},
-                            fmt::format("{}: {}", which, model::reason_sentence(o.reason)));
-                     }
-                   },
-                   [&](const model::SchedulePaused& paused) {
-                     line(yellow, paused.paused ? "paused" : "resumed", paused.schedule, {}, paused.note);
-                   },
-                   [](const auto&) {}},
-             change);
+  std::visit(
+      Cases{[&](const model::RunQueued& queued) { show_queued(queued.run); },
+            [&](const model::RunRestarted& restarted) {
+              remember(restarted.run);
+              line(yellow, "queued", restarted.run.pipeline, restarted.run.id,
+                   "again: " + model::reason_sentence(restarted.run.reason));
+            },
+            [&](const model::RunClaimed& claimed) { show_started(claimed); },
+            [&](const model::AttemptEnded& ended) { show_ended(ended); },
+            [&](const model::QueuedCancelled& cancelled) {
+              const Known known = forget(cancelled.run_id);
+              line(yellow, "cancelled", known.pipeline, cancelled.run_id,
+                   model::reason_sentence(cancelled.reason) + failed_deliveries(known));
+            },
+            [&](const model::CancelAsked& asked) {
+              line(yellow, "cancelling", runs_[asked.run_id].pipeline, asked.run_id,
+                   model::reason_sentence(asked.reason));
+            },
+            [&](const model::OccurrencesDecided& decided) {
+              for (const model::Occurrence& o : decided.occurrences) {
+                if (o.decision == model::Decision::run) continue;
+                const std::string which =
+                    o.count == 1 ? format_rfc3339(o.scheduled_for)
+                                 : fmt::format("{} instants {} to {}", o.count, format_rfc3339(o.scheduled_for),
+                                               format_rfc3339(o.scheduled_until));
+                line(yellow, model::to_text(o.decision), o.pipeline, {},
+                     fmt::format("{}: {}", which, model::reason_sentence(o.reason)));
+              }
+            },
+            [&](const model::SchedulePaused& paused) {
+              line(yellow, paused.paused ? "paused" : "resumed", paused.schedule, {}, paused.note);
+            },
+            [&](const model::AssetMaterialized& published) { show_published(published); },
+            [&](const model::TriggerReplayed& replayed) {
+              if (replayed.owed.empty()) return;
+              line(plain, "owed", pipeline_of(replayed.trigger), {},
+                   fmt::format("{} of earlier events to {}", deliveries_text(replayed.owed.size()), replayed.trigger));
+            },
+            [&](const model::DeliveriesClaimed& claimed) { show_claimed(claimed); },
+            [&](const model::DeliveriesSkipped& skipped) { show_skipped(skipped); }, [](const auto&) {}},
+      change);
+}
+
+void EventLines::remember(const model::Run& run) {
+  Known& known = runs_[run.id];
+  known.pipeline = run.pipeline;
+  if (run.trigger == model::TriggerKind::data) known.trigger = run.trigger_id;
+}
+
+EventLines::Known EventLines::forget(const std::string& run_id) {
+  const auto found = runs_.find(run_id);
+  if (found == runs_.end()) return {};
+  Known known = std::move(found->second);
+  runs_.erase(found);
+  return known;
+}
+
+void EventLines::show_queued(const model::Run& run) {
+  remember(run);
+  std::string why = model::to_text(run.trigger);
+  if (run.scheduled_for) why += " " + run.trigger_id + " for " + format_rfc3339(*run.scheduled_for);
+  if (run.trigger == model::TriggerKind::data) {
+    why += " " + run.trigger_id;
+    if (!run.partition.empty()) why += " for " + run.partition;
+    if (!run.parent.empty()) why += ", published by run " + run.parent;
+    if (form_ != Form::json) {
+      runs_[run.id].cause = std::move(why);
+      return;
+    }
+  }
+  line(grey, "queued", run.pipeline, run.id, why);
+}
+
+/// The same set holds the run's RunQueued, before or after this.
+void EventLines::show_claimed(const model::DeliveriesClaimed& claimed) {
+  runs_[claimed.run_id].deliveries = claimed.ids.size();
+  if (form_ != Form::json) return;
+  line(plain, "claimed", pipeline_of(claimed.trigger), claimed.run_id,
+       fmt::format("{} of {}", deliveries_text(claimed.ids.size()), claimed.trigger));
+}
+
+void EventLines::show_started(const model::RunClaimed& claimed) {
+  Known& known = runs_[claimed.run_id];
+  std::string text = claimed.number > 1 ? fmt::format("attempt {}", claimed.number) : std::string();
+  if (!known.cause.empty()) {
+    text += (text.empty() ? "" : ", ") + known.cause;
+    if (known.deliveries > 1) text += ", " + deliveries_text(known.deliveries);
+    known.cause.clear();
+  }
+  line(plain, "started", known.pipeline, claimed.run_id, text);
+}
+
+void EventLines::show_ended(const model::AttemptEnded& ended) {
+  const std::string& id = ended.attempt.run_id;
+  std::string text = end_text(ended);
+  const auto next = model::next(model::RunState::running, ended.event);
+  const bool over = next && model::is_terminal(next->to);
+  const Known known = over ? forget(id) : runs_[id];
+  if (over && next->to != model::RunState::succeeded) text += failed_deliveries(known);
+  line(colour_of(ended), "ended", known.pipeline, id, text);
+}
+
+void EventLines::show_published(const model::AssetMaterialized& published) {
+  const model::Materialization& event = published.event;
+  std::string about = event.source == model::Source::run ? std::string() : "said by " + event.said_by;
+  const auto add = [&about](const std::string& part) { about += (about.empty() ? "" : ", ") + part; };
+  if (event.rows) add(fmt::format("{} row{}", *event.rows, *event.rows == 1 ? "" : "s"));
+  if (event.unchanged) add("unchanged");
+  std::string text = event.asset + (event.partition.empty() ? "" : " " + event.partition);
+  if (!about.empty()) text += " (" + about + ")";
+  if (published.owed.size() > kMostTriggersNamed) {
+    text += "; " + deliveries_text(published.owed.size()) + " owed";
+  } else if (!published.owed.empty()) {
+    text += "; owed to ";
+    for (const model::Delivery& delivery : published.owed)
+      text += (&delivery == &published.owed.front() ? "" : ", ") + delivery.trigger;
+  }
+  line(green, "published", event.pipeline, event.run_id, text);
+}
+
+void EventLines::show_skipped(const model::DeliveriesSkipped& skipped) {
+  const std::string why = skipped.error.empty() ? model::reason_sentence(skipped.reason) : first_line(skipped.error);
+  line(yellow, "skipped", pipeline_of(skipped.trigger), {},
+       fmt::format("{} of {}: {}", deliveries_text(skipped.ids.size()), skipped.trigger, why));
+}
+
+/// `; 3 deliveries of b/on_x failed`, of a data run.
+std::string EventLines::failed_deliveries(const Known& known) {
+  if (known.trigger.empty()) return {};
+  return fmt::format("; {} of {} failed", known.deliveries == 0 ? "what was owed" : deliveries_text(known.deliveries),
+                     known.trigger);
 }
 
 void EventLines::say(const std::string& event, const std::string& text) { line(plain, event, {}, {}, text); }

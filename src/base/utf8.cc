@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 namespace eider {
 
 Utf8Character first_character(std::string_view text) {
@@ -36,6 +38,26 @@ std::string made_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = first_character(text).length;
     out += length == 0 ? replacement_character : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t longest = 60;
+  std::string out;
+  std::size_t characters = 0;
+  while (!text.empty()) {
+    if (++characters > longest) return out + "…";
+    const std::size_t length = first_character(text).length;
+    const auto c = static_cast<unsigned char>(text.front());
+    if (c == '\n') {
+      out += "\\n";
+    } else if (length == 0 || c < 0x20 || c == 0x7F) {
+      out += fmt::format("\\x{:02X}", c);
+    } else {
+      out += text.substr(0, length);
+    }
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;

@@ -20,6 +20,9 @@ bool is_utf8(std::string_view text);
 /// Each byte that is not part of a character becomes U+FFFD.
 std::string made_utf8(std::string_view text);
 
+/// A foreign text fit for a message: cut after 60 characters, control characters as `\n` or `\x00`.
+std::string shown(std::string_view text);
+
 inline constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
 
 }  // namespace eider

@@ -1,4 +1,5 @@
-// The command line: its verbs, options and help. The library behind it (CLI11) stays in arguments.cc.
+// The command line: its verbs, options and help. The library behind it (CLI11) stays in arguments.cc and
+// verb_tree.cc.
 #pragma once
 
 #include <optional>
@@ -23,6 +24,7 @@ struct Completion {
   std::vector<std::string> words;  ///< verbs or options that begin like it
   std::string kind;                ///< of a value: PIPELINE, SCHEDULE, RUN, STATE …; empty: none is wanted here
   std::string typed;               ///< the part of the last word that the value stands for
+  std::string verb;                ///< whose: `eider deliveries list`
   std::string before;              ///< what precedes it in that word: `--pipeline=`
   std::string workspace;           ///< --workspace as typed so far
 };

@@ -1,5 +1,6 @@
 #include "cli/backend.h"
 
+#include <algorithm>
 #include <thread>
 
 #include <fmt/format.h>
@@ -57,7 +58,11 @@ Error problem_error(const api::Request& request, const api::Response& response) 
   if (const std::string parameter = failed ? std::string() : text_of(body, "parameter"); !parameter.empty()) {
     if (const std::string named = fmt::format("the parameter `{}`: ", parameter); said.starts_with(named)) {
       // What has no option was an argument: it is quoted in the sentence.
-      const bool option = request.query.contains(parameter) && parameter != "schedule";
+      constexpr std::string_view in_bodies[] = {"note",  "partition",   "metadata", "rows",
+                                                "bytes", "fingerprint", "trigger",  "state"};
+      const bool option = request.query.contains(parameter)
+                              ? parameter != "schedule"
+                              : std::find(std::begin(in_bodies), std::end(in_bodies), parameter) != std::end(in_bodies);
       said.replace(0, named.size(), option ? fmt::format("--{}: ", parameter) : std::string());
     }
   }

@@ -47,7 +47,7 @@ complete -c eider -f -a '(__eider_complete)'
 complete -c eider -s w -l workspace -r -a '(__fish_complete_directories)'
 )";
 
-constexpr std::size_t kRunsOffered = 50;
+constexpr std::size_t kIdsOffered = 50;
 
 /// The names that a list of the API holds; none when it cannot be read: a completion says nothing of errors.
 std::vector<std::string> names_from(Session& session, const Completion& wanted, const api::Request& request,
@@ -67,11 +67,16 @@ std::vector<std::string> names_from(Session& session, const Completion& wanted, 
 
 std::vector<std::string> values_of(Session& session, const Completion& wanted) {
   const std::string& kind = wanted.kind;
+  const std::map<std::string, std::string> few{{"limit", std::to_string(kIdsOffered)}};
   if (kind == "PIPELINE") return names_from(session, wanted, get("/api/v1/pipelines"), "name");
   if (kind == "SCHEDULE") return names_from(session, wanted, get("/api/v1/schedules"), "key");
-  if (kind == "RUN") {
-    return names_from(session, wanted, get("/api/v1/runs", {{"limit", std::to_string(kRunsOffered)}}), "id");
-  }
+  if (kind == "RUN" || kind == "ID") return names_from(session, wanted, get("/api/v1/runs", few), "id");
+  if (kind == "ASSET") return names_from(session, wanted, get("/api/v1/assets"), "name");
+  if (kind == "TRIGGER") return names_from(session, wanted, get("/api/v1/triggers"), "key");
+  if (kind == "MATERIALIZATION") return names_from(session, wanted, get("/api/v1/materializations", few), "id");
+  if (kind == "DELIVERY") return names_from(session, wanted, get("/api/v1/deliveries", few), "id");
+  if (kind == "STATE" && wanted.verb.starts_with("eider deliveries"))
+    return {"pending", "claimed", "delivered", "failed", "skipped"};
   if (kind == "STATE") return {"queued", "running", "succeeded", "failed", "cancelled"};
   if (kind == "DECISION") return {"run", "skipped", "missed", "coalesced", "paused"};
   if (kind == "WHEN") return {"auto", "always", "never"};

@@ -27,6 +27,17 @@ enum class Verb {
   runs_show,
   logs,
   cancel,
+  assets_list,
+  assets_show,
+  assets_graph,
+  assets_materialize,
+  materializations,
+  materializations_show,
+  deliveries_list,
+  deliveries_show,
+  deliveries_retry,
+  deliveries_skip,
+  explain,
   pools,
   reload,
   completion,
@@ -41,14 +52,17 @@ struct Options {
   std::string color = "auto";
   bool json = false;
 
-  std::string target;  ///< the argument that has no name: a pipeline, a schedule, a run's id, a folder, a shell
+  std::string target;  ///< the argument that has no name: a pipeline, a schedule, an id, a folder, a shell
 
   std::string pipeline, state, decision, limit, cursor;  // lists
-  std::string params, partition, idempotency_key;        // run
+  std::string asset, trigger, event, run;                // lists about data
+  std::string params, partition, idempotency_key;        // run, assets materialize
+  std::string metadata, rows, bytes, fingerprint;        // assets materialize
+  bool dot = false;                                      // assets graph
   std::vector<std::string> pairs;                        // run -p k=v
   bool queue = false, detach = false;                    // run
   bool leave_running = false, now = false;               // stop
-  std::optional<std::string> note;                       // schedule pause
+  std::optional<std::string> note;                       // schedule pause, deliveries skip
   std::string cron, timezone, from, to, count;           // schedule preview
   bool follow = false, raw = false;                      // logs
   std::string attempt, step;                             // logs

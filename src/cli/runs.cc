@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "base/ids.h"
+#include "cli/data_views.h"
 #include "cli/fields.h"
 #include "cli/session.h"
 #include "cli/table.h"
@@ -57,6 +59,17 @@ void add_time(Facts& facts, const json::value& run, const char* title, const cha
   if (const auto at = time_of(run, name)) facts.add(title, with_relative(*at, now));
 }
 
+/// What a data run was made for, one event a line.
+std::string events_text(const json::value& run) {
+  std::string out;
+  for (const json::value& event : list_of(run, "events")) {
+    const std::string by = text_of(event, "run_id");
+    out += fmt::format("{}{} by {}{}", out.empty() ? "" : "\n", event_in_words(event), maker_of(event),
+                       by.empty() ? "" : " " + by.substr(0, short_id_length));
+  }
+  return flag_of(run, "more_events") ? out + "\n… more: `eider deliveries list --run " + text_of(run, "id") + "`" : out;
+}
+
 Facts facts_of(const json::value& run, Instant now) {
   Facts facts;
   const std::string state = text_of(run, "state");
@@ -67,6 +80,7 @@ Facts facts_of(const json::value& run, Instant now) {
   if (flag_of(run, "adopted")) state_text += ", taken over from an earlier server";
   facts.add("state", state_text, colour_of(state));
   facts.add("cause", cause_in_full(run));
+  facts.add("events", events_text(run));
   facts.add("reason", text_of(run, "reason_text"));
   facts.add("waits for", waiting_in_full(run, now));
   // The rule's own instant, which may be finer than a second.

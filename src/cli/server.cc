@@ -40,8 +40,10 @@ int show_status(Session& session, const json::value& body) {
                                     started ? ", up " + took(now - *started) : std::string()));
   }
   facts.add("workspace", text_of(body, "workspace"));
-  facts.add("pipelines", fmt::format("{}, with {}", text_of(body, "pipelines"),
-                                     counted(number_of(body, "schedules").value_or(0), "schedule")));
+  const auto triggers = number_of(body, "triggers").value_or(0);
+  facts.add("pipelines", fmt::format("{}, with {}{}", text_of(body, "pipelines"),
+                                     counted(number_of(body, "schedules").value_or(0), "schedule"),
+                                     triggers > 0 ? " and " + counted(triggers, "trigger") : ""));
   // Without a server nobody has recorded yet how those ended that ran with it.
   const bool stopped = health == "stopped";
   const bool left_over =
@@ -49,6 +51,8 @@ int show_status(Session& session, const json::value& body) {
   facts.add("runs", fmt::format("{} running{}, {} queued", text_of(body, "running"),
                                 left_over ? " when the server ended" : " of at most " + text_of(body, "max_workers"),
                                 text_of(body, "queued")));
+  if (const auto pending = number_of(body, "pending_deliveries").value_or(0); pending > 0)
+    facts.add("deliveries", fmt::format("{} pending", pending));
   if (const auto next = time_of(body, "next_due")) {
     facts.add("next due", with_relative(*next, now) + (stopped ? ", if a server runs then" : ""));
   }

@@ -83,6 +83,17 @@ int occurrences(Session&);
 int runs_list(Session&);  // runs.cc
 int runs_show(Session&);
 int cancel(Session&);
+int assets_list(Session&);  // assets.cc
+int assets_show(Session&);
+int assets_graph(Session&);
+int assets_materialize(Session&);
+int materializations(Session&);
+int materializations_show(Session&);
+int deliveries_list(Session&);  // deliveries.cc
+int deliveries_show(Session&);
+int deliveries_retry(Session&);
+int deliveries_skip(Session&);
+int explain(Session&);       // explain.cc
 int logs(Session&);          // logs.cc
 int run_pipeline(Session&);  // run_verb.cc
 int completion(Session&);    // completion.cc

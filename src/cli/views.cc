@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "api/words.h"
 #include "base/ids.h"
 #include "cli/fields.h"
 #include "cli/session.h"
@@ -15,10 +16,10 @@ namespace eider::cli {
 namespace json = boost::json;
 
 Colour colour_of(std::string_view state) {
-  if (state == "succeeded" || state == "run") return Colour::green;
+  if (state == "succeeded" || state == "run" || state == "delivered") return Colour::green;
   if (state == "failed" || state == "timed_out" || state == "crashed" || state == "missed") return Colour::red;
   if (state == "cancelled" || state == "interrupted" || state == "skipped") return Colour::yellow;
-  if (state == "running") return Colour::blue;
+  if (state == "running" || state == "claimed") return Colour::blue;
   return Colour::grey;
 }
 
@@ -35,23 +36,10 @@ std::string cause(const json::value& run, bool in_full) {
   return id.empty() ? kind : kind + " " + id;
 }
 
-/// What one entry of `waiting_for` is about; `kind name` where no word says it better.
-std::string awaited(const json::value& entry) {
-  constexpr std::pair<std::string_view, std::string_view> words[] = {
-      {"worker", "a worker"},          {"memory", "memory"},          {"server", "a server"},
-      {"backoff", "its next attempt"}, {"definition", "a good file"}, {"draining", "the next server"}};
-  const std::string kind = text_of(entry, "kind");
-  for (const auto& [known, word] : words) {
-    if (kind == known) return std::string(word);
-  }
-  const std::string name = text_of(entry, "name");
-  return name.empty() ? kind : kind + " " + name;
-}
-
 std::string waiting(const json::value& run, std::optional<Instant> now) {
   std::string out;
   for (const json::value& each : list_of(run, "waiting_for")) {
-    out += (out.empty() ? "" : "; ") + awaited(each);
+    out += (out.empty() ? "" : "; ") + api::awaited(text_of(each, "kind"), text_of(each, "name"));
     if (const std::string detail = text_of(each, "detail"); !detail.empty()) out += ": " + detail;
     if (!now) continue;
     std::string more;

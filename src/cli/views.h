@@ -13,7 +13,7 @@ namespace eider::cli {
 
 struct Session;
 
-/// Of a run's state, a decision or an attempt's outcome.
+/// Of a run's or a delivery's state, a decision or an attempt's outcome.
 Colour colour_of(std::string_view state);
 /// True for the three states that a run never leaves by itself.
 bool is_over(std::string_view state);

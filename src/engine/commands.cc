@@ -23,6 +23,15 @@ Error refusal(const Turn& turn, std::string otherwise) {
   return Error{ErrorCode::conflict, std::move(otherwise)};
 }
 
+/// A partition becomes part of paths and of an asset's history: what the pipeline has not is refused at the border.
+Result<void> check_run_partition(const model::Pipeline& pipeline, const std::string& partition) {
+  if (partition.empty()) return {};
+  if (auto named = model::check_partition(partition); !named) return named;
+  if (!pipeline.partitions || model::has_partition(*pipeline.partitions, partition)) return {};
+  return Error{ErrorCode::invalid, fmt::format("pipeline \"{}\" has no partition \"{}\"; it expects {}", pipeline.name,
+                                               partition, describe(*pipeline.partitions))};
+}
+
 }  // namespace
 
 void Loop::decide_commands(Turn& turn) {
@@ -36,6 +45,9 @@ void Loop::decide_commands(Turn& turn) {
     }
     std::visit(Cases{[&](const StartRun& c) { start_run(turn, c); }, [&](const CancelRun& c) { cancel_run(turn, c); },
                      [&](const PauseSchedule& c) { pause_schedule(turn, c); },
+                     [&](const Materialize& c) { materialize(turn, c); },
+                     [&](const RetryDeliveries& c) { retry_deliveries(turn, c); },
+                     [&](const SkipDeliveries& c) { skip_deliveries(turn, c); },
                      [&](const Reload& c) { reload(turn, c); }, [&](const TurnClock& c) { answer_clock(turn, c); },
                      [](const auto&) { EIDER_CHECK(false, "a question among the commands"); }},
                commands_[i]);
@@ -86,6 +98,9 @@ void Loop::start_run(Turn& turn, const StartRun& command) {
                         fmt::format("pipeline \"{}\" is not loaded: its file is wrong; {}", command.pipeline, why)});
   }
   if (draining_) return answer(Error{ErrorCode::unavailable, "the server is stopping and takes no new runs"});
+  if (const auto checked = check_run_partition(*loaded->pipeline, command.partition); !checked) {
+    return answer(checked.error());
+  }
   if (!command.idempotency_key.empty()) {
     if (const std::string* id = state_.run_of_key(command.idempotency_key)) {
       request_line(command.pipeline);
@@ -182,6 +197,7 @@ void Loop::reload(Turn& turn, const Reload& command) {
   }
   state_.set_workspace(*fresh);
   place_cursors(turn);
+  place_triggers(turn);
   sweep_removed(turn);
   admission_due_ = true;
   turn.after_commit([reply = command.reply, diagnostics = state_.workspace().diagnostics] { reply(diagnostics); });

@@ -105,6 +105,8 @@ void Loop::sweep_removed(Turn& turn) {
       gone.emplace_back(id, model::reason::pipeline_removed);
     } else if (run.trigger == model::TriggerKind::schedule && !state_.schedules().contains(run.trigger_id)) {
       gone.emplace_back(id, model::reason::schedule_removed);
+    } else if (run.trigger == model::TriggerKind::data && !state_.subscriptions().find(run.trigger_id)) {
+      gone.emplace_back(id, model::reason::trigger_removed);
     }
   }
   for (const auto& [id, why] : gone) {

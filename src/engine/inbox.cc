@@ -5,6 +5,7 @@ namespace eider::engine {
 bool is_question(const Command& command) {
   return std::holds_alternative<AskLive>(command) || std::holds_alternative<AskPools>(command) ||
          std::holds_alternative<AskSchedules>(command) || std::holds_alternative<AskPipelines>(command) ||
+         std::holds_alternative<AskWorkspace>(command) || std::holds_alternative<AskTriggers>(command) ||
          std::holds_alternative<AskStatus>(command);
 }
 

@@ -92,6 +92,8 @@ struct StatusView {
   std::string health_detail;  ///< "the store is locked since …"
   int pipelines = 0;
   int schedules = 0;
+  int triggers = 0;
+  std::int64_t pending_deliveries = 0;
   int broken_files = 0;
   int queued = 0;
   int running = 0;
@@ -187,13 +189,14 @@ struct DeliverySelection {
   std::string pipeline;
   std::optional<model::DeliveryState> state;
 };
-/// Failed deliveries are tried again: their runs are queued again.
+/// Failed deliveries are tried again: their runs are queued again. One command changes at most
+/// limits::deliveries_per_command: whoever means more asks again until the answer is empty.
 struct RetryDeliveries {
   DeliverySelection which;
   std::string asked_by;
   std::function<void(Result<std::vector<std::string>>)> reply;  ///< ids of what was changed
 };
-/// Pending or failed deliveries are given up.
+/// Pending or failed deliveries are given up, as many at once as with a retry.
 struct SkipDeliveries {
   DeliverySelection which;
   std::string note;

@@ -41,11 +41,15 @@ void Loop::decide_and_commit(Instant now) {
 
 void Loop::decide_all(Turn& turn) {
   if (options_.schedules && reloaded_) place_cursors(turn);  // before anything asks for one that is gone
+  if (reloaded_) place_triggers(turn);
   notice_clock(turn);
+  decide_published(turn);
   decide_results(turn);
   decide_commands(turn);
   if (!draining_ && options_.schedules) decide_due(turn);
   decide_expired(turn);
+  replay_events(turn);
+  if (!draining_ && options_.schedules) decide_triggers(turn);
   if (!draining_) admit(turn);
 }
 
@@ -54,6 +58,8 @@ void Loop::take_inputs() {
   for (supervise::WorkerEvent& event : parts_.workers.take_events()) {
     if (auto* over = std::get_if<supervise::AttemptOver>(&event)) {
       results_.push_back(std::move(*over));
+    } else if (auto* published = std::get_if<supervise::AttemptPublished>(&event)) {
+      published_.push_back(std::move(published->published));
     } else {
       watch_step(event);
     }
@@ -69,12 +75,17 @@ void Loop::take_inputs() {
 }
 
 bool Loop::nothing_to_do(Instant now) const {
-  if (!results_.empty() || !commands_.empty() || reloaded_ || clock_stepped_back()) return false;
+  if (!results_.empty() || !published_.empty() || !commands_.empty() || reloaded_ || clock_stepped_back()) return false;
   if (admission_due_ && !draining_ && !starts_are_held()) return false;
   return !is_due(now);
 }
 
 bool Loop::is_due(Instant now) const {
+  const Subscriptions& subscriptions = state_.subscriptions();
+  if (subscriptions.replaying()) return true;
+  if (const auto look = subscriptions.first_look(); options_.schedules && !draining_ && look && look->first <= now) {
+    return true;
+  }
   if (const auto due = state_.first_due(); options_.schedules && due && due->first <= now) return true;
   if (const auto backoff = state_.first_backoff(); backoff && *backoff <= now) return true;
   const auto expiry = state_.first_expiry();
@@ -90,6 +101,7 @@ void Loop::settle(Turn& turn) {
   reloaded_ = false;
   if (!turn.committed_.empty()) fault::point("turn.after_commit");
   results_.clear();
+  published_.clear();
   commands_ = std::exchange(postponed_, {});
   for (const auto& action : turn.after_) action();
   if (!turn.committed_.empty()) fault::point("turn.after_hand_off");
@@ -134,12 +146,16 @@ Loop::Next Loop::next_wake(Instant now) const {
     next.retry_in = limits::store_retry;
     return next;
   }
-  next.ended = draining_ && (leave_running_ || state_.live().empty()) && results_.empty() && commands_.empty();
+  next.ended = draining_ && (leave_running_ || state_.live().empty()) && results_.empty() && published_.empty() &&
+               commands_.empty();
   const auto sooner = [&](const std::optional<Instant>& at) {
     if (at && (!next.wake_at || *at < *next.wake_at)) next.wake_at = at;
   };
   if (const auto due = state_.first_due(); due && options_.schedules && !draining_) sooner(due->first);
   sooner(state_.first_backoff());
+  const Subscriptions& subscriptions = state_.subscriptions();
+  if (subscriptions.replaying()) sooner(now);
+  if (const auto look = subscriptions.first_look(); look && options_.schedules && !draining_) sooner(look->first);
   if (const auto expiry = state_.first_expiry()) sooner(expiry->first);
   if (!commands_.empty() || (admission_due_ && !draining_ && !starts_are_held())) sooner(now);
   if (admission_due_ && starts_are_held()) next.retry_in = starts_held_until_ - parts_.clock.boottime();
@@ -161,6 +177,7 @@ void Loop::notice_clock(Turn& turn) {
   if (back > limits::clock_step) {
     log::warning(fmt::format("the clock was set back by {}", format_duration(back)));
     state_.shift_backoffs(back);
+    state_.subscriptions().look_at_all();
     withdraw_future(turn);
   }
   wall_minus_boot_us_ = offset_us;
@@ -176,6 +193,7 @@ Result<void> Loop::boot(std::shared_ptr<const workspace::Workspace> workspace) {
   if (auto begun = parts_.store.begin(); !begun) return begun.error();
   Turn turn(*this, now);
   if (options_.schedules) place_cursors(turn);
+  place_triggers(turn);
   // A cursor in the future: the clock was set back while no server ran.
   withdraw_future(turn);
   sweep_removed(turn);
@@ -183,8 +201,10 @@ Result<void> Loop::boot(std::shared_ptr<const workspace::Workspace> workspace) {
     parts_.store.rollback();
     return turn.failure();
   }
+  fault::point("boot.before_commit");
   if (auto committed = parts_.store.commit(); !committed) return committed.error();
   settle(turn);
+  fault::point("boot.after_commit");
   recover();
   return {};
 }
@@ -207,17 +227,23 @@ void Loop::recover() {
     }
     const model::Run* run = state_.run(id);
     if (run && run->cancel_asked_at) parts_.workers.cancel(id, attempt.number, cancel_text(run->reason));
+    fault::point("boot.after_attempt");
   }
 }
 
 bool Turn::decide_surely(model::ChangeSet changes) {
   if (changes.empty()) return true;
   if (decide(std::move(changes))) return true;
-  if (!failed_ && !own_error_) {
-    failed_ = true;
-    failure_ = Error{ErrorCode::conflict, "it is not as this server has written it: somebody else writes it as well"};
+  if (!own_error_) {
+    fail(Error{ErrorCode::conflict, "it is not as this server has written it: somebody else writes it as well"});
   }
   return false;
+}
+
+void Turn::fail(const Error& why) {
+  if (failed_) return;
+  failed_ = true;
+  failure_ = why;
 }
 
 bool Turn::full() const { return decisions() >= limits::decisions_per_turn; }
@@ -240,6 +266,7 @@ bool Turn::decide(model::ChangeSet changes) {
   if (!*applied) return false;
   loop_.state_.apply(changes);
   committed_.push_back(std::move(changes));
+  fault::point("turn.after_change");
   return true;
 }
 

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/random.h"
+#include "decide/delivery.h"
 #include "engine/inbox.h"
 #include "engine/state.h"
 #include "store/store.h"
@@ -25,10 +26,11 @@
 namespace eider::engine {
 
 struct LoopOptions {
-  bool schedules = true;        ///< false: no schedule fires (`eider run` without a server)
+  bool schedules = true;        ///< false: no schedule fires and no delivery makes a run (`eider run` without a server)
   bool requested_only = false;  ///< true: only runs asked for in this process, and those before them in the queue of
                                 ///< their pipeline, are claimed
   std::string version;
+  std::string owner;  ///< of the deliveries that it claims: `HOST/PID`
 };
 
 /// What the loop is built from; all of it outlives the loop.
@@ -122,6 +124,28 @@ class Loop {
   void sweep_removed(Turn& turn);
   void withdraw_future(Turn& turn);
 
+  // data.cc: what was published, and what is owed for it.
+  void decide_published(Turn& turn);
+  /// The materializations of an attempt that are not events yet, with what they owe. None: the turn has failed.
+  std::optional<model::ChangeSet> materializations(Turn& turn, const model::Run& run, const std::string& definition,
+                                                   const std::vector<wire::Publication>& publications);
+  model::AssetMaterialized owe(model::Materialization event) const;
+  void place_triggers(Turn& turn);
+  void replay_events(Turn& turn);
+  void decide_triggers(Turn& turn);
+  void look_at_trigger(Turn& turn, const std::string& key);
+  decide::TriggerVerdict judge_trigger(const TriggerEntry& entry, int limit, Result<void>& asked);
+  bool take_deliveries(Turn& turn, const TriggerEntry& entry, const decide::Take& take);
+  void skip_removed(Turn& turn, const std::string& key);
+  bool event_facts(Turn& turn, const model::Run& run, std::map<std::string, std::string>& facts);
+
+  // deliveries.cc: what people ask for about them.
+  void materialize(Turn& turn, const Materialize& command);
+  void retry_deliveries(Turn& turn, const RetryDeliveries& command);
+  void skip_deliveries(Turn& turn, const SkipDeliveries& command);
+  Result<bool> restart_run(Turn& turn, const std::string& run_id);
+  Result<std::vector<std::string>> selected_triggers(const DeliverySelection& which) const;
+
   // admission.cc: what may start.
   void admit(Turn& turn);
   bool starts_are_held() const;
@@ -135,6 +159,7 @@ class Loop {
   std::vector<PoolUse> pool_views() const;
   std::vector<ScheduleView> schedule_views(const std::optional<std::string>& key) const;
   std::vector<PipelineView> pipeline_views() const;
+  std::vector<TriggerView> trigger_views(const std::optional<std::string>& key);
   StatusView status_view() const;
 
   LoopParts parts_;
@@ -143,6 +168,7 @@ class Loop {
   State state_;
   std::map<std::string, LiveRun> live_;          ///< what workers said of running runs
   std::vector<supervise::AttemptOver> results_;  ///< not committed yet
+  std::vector<wire::Published> published_;       ///< not committed yet
   std::vector<Command> commands_;                ///< not committed yet
   std::vector<Command> postponed_;               ///< of commands_: for the next turn, this one is full
   std::vector<Command> questions_;               ///< answered at the end of the turn

@@ -154,7 +154,15 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   // A run that is queued again because of its server has nothing wrong with it; its attempt says what happened.
   if (!ended_by_drain) ended.error = attempt.error;
   ended.attempt = std::move(attempt);
-  model::ChangeSet changes{std::move(ended)};
+  std::vector<wire::Publication> published = over.published;
+  if (verdict.event == model::RunEvent::succeed) {
+    published.insert(published.end(), over.result->publications.begin(), over.result->publications.end());
+  }
+  auto events = materializations(turn, run, live->second.definition, published);
+  if (!events) return;
+  // Before the attempt's end: only a running attempt publishes.
+  model::ChangeSet changes = std::move(*events);
+  changes.emplace_back(std::move(ended));
   if (run.trigger == model::TriggerKind::schedule) {
     const auto schedule = state_.schedules().find(run.trigger_id);
     const auto cursor = state_.cursors().find(run.trigger_id);

@@ -32,10 +32,12 @@ void State::load(store::OpenState open, Instant now) {
     std::string key = cursor.schedule;
     cursors_.insert_or_assign(std::move(key), std::move(cursor));
   }
+  subscriptions_.load(std::move(open.data));
   for (model::Run& run : open.runs) {
     // No backoff is longer than a day: what lies further ahead was set by a clock that has been set back since.
     run.not_before = std::min(run.not_before, now + std::chrono::hours(24));
     index(run);
+    if (run.trigger == model::TriggerKind::data) subscriptions_.run_opened(run.trigger_id);
     std::string id = run.id;
     runs_.insert_or_assign(std::move(id), std::move(run));
   }
@@ -53,6 +55,7 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
   wanted_.clear();
   broken_names_.clear();
   for (const auto& [file, broken] : workspace_->broken) broken_names_.insert(broken.pipeline);
+  subscriptions_.set_workspace(*workspace_);
   expiring_.clear();
   for (const auto& [id, run] : runs_) {
     const auto at = expiry(run);
@@ -188,7 +191,10 @@ std::optional<Instant> State::first_backoff() const {
 void State::shift_backoffs(Micros by) {
   std::set<std::pair<Instant, std::string>> shifted;
   for (const auto& [at, id] : backing_off_) {
-    runs_.at(id).not_before = at - by;
+    model::Run& run = runs_.at(id);
+    if (const auto expires = expiry(run)) expiring_.erase({*expires, id});
+    run.not_before = at - by;
+    if (const auto expires = expiry(run)) expiring_.emplace(*expires, id);
     shifted.emplace(at - by, id);
   }
   backing_off_ = std::move(shifted);
@@ -242,7 +248,8 @@ void State::index(const model::Run& run) {
 std::optional<Instant> State::expiry(const model::Run& run) const {
   const workspace::LoadedPipeline* loaded = workspace_ ? pipeline(run.pipeline) : nullptr;
   if (!loaded || !loaded->pipeline->queue_timeout) return std::nullopt;
-  return run.created_at + *loaded->pipeline->queue_timeout;
+  // A run that comes back to the queue begins to wait anew.
+  return std::max(run.created_at, run.not_before) + *loaded->pipeline->queue_timeout;
 }
 
 void State::unindex(const model::Run& run) {
@@ -264,10 +271,12 @@ void State::end_run(const std::string& id) {
   of_pipeline->second.open.erase(id);
   if (of_pipeline->second.open.empty()) by_pipeline_.erase(of_pipeline);
   if (run.trigger == model::TriggerKind::schedule) refresh(run.trigger_id);
+  if (run.trigger == model::TriggerKind::data) subscriptions_.run_ended(run.trigger_id);
 }
 
 void State::apply(const model::ChangeSet& changes) {
   for (const model::Change& change : changes) {
+    subscriptions_.apply(change);
     std::visit([this](const auto& one) { apply_one(one); }, change);
   }
 }
@@ -299,7 +308,10 @@ void State::apply_one(const model::RunQueued& change) {
   index(change.run);
   runs_.insert_or_assign(change.run.id, change.run);
   if (change.run.trigger == model::TriggerKind::schedule) refresh(change.run.trigger_id);
+  if (change.run.trigger == model::TriggerKind::data) subscriptions_.run_opened(change.run.trigger_id);
 }
+
+void State::apply_one(const model::RunRestarted& change) { apply_one(model::RunQueued{change.run}); }
 
 void State::apply_one(const model::RunClaimed& change) {
   model::Run& run = runs_.at(change.run_id);

@@ -14,6 +14,7 @@
 
 #include "decide/admission.h"
 #include "decide/due.h"
+#include "engine/subscriptions.h"
 #include "model/change.h"
 #include "store/store.h"
 #include "timing/rule.h"
@@ -56,7 +57,7 @@ class State {
   void apply(const model::ChangeSet& changes);
 
   const workspace::Workspace& workspace() const { return *workspace_; }
-  bool has_workspace() const { return workspace_ != nullptr; }
+  std::shared_ptr<const workspace::Workspace> share_workspace() const { return workspace_; }
   const workspace::LoadedPipeline* pipeline(const std::string& name) const;
   /// True when the file that should hold the pipeline is broken and no good version is known: its runs wait.
   bool is_broken(const std::string& name) const;
@@ -73,6 +74,10 @@ class State {
   bool knows_definition(const std::string& hash) const { return definitions_.contains(hash); }
   /// Run that an idempotency key made, if it is still open.
   const std::string* run_of_key(const std::string& idempotency_key) const;
+
+  /// Triggers, and what is pending of them.
+  Subscriptions& subscriptions() { return subscriptions_; }
+  const Subscriptions& subscriptions() const { return subscriptions_; }
 
   /// Use of pools, files, workers: the sum over live claims, made anew at each call (I7).
   decide::Use use() const;
@@ -117,6 +122,13 @@ class State {
   void apply_one(const model::CancelAsked& change);
   void apply_one(const model::QueuedCancelled& change);
   void apply_one(const model::DefinitionStored& change);
+  void apply_one(const model::RunRestarted& change);
+  // What these change is in subscriptions_.
+  void apply_one(const model::AssetMaterialized&) {}
+  void apply_one(const model::TriggerPlaced&) {}
+  void apply_one(const model::TriggerReplayed&) {}
+  void apply_one(const model::DeliveriesClaimed&) {}
+  void apply_one(const model::DeliveriesSkipped&) {}
 
   std::shared_ptr<const workspace::Workspace> workspace_;
   std::unordered_map<std::string, ScheduleEntry> schedules_;
@@ -130,6 +142,7 @@ class State {
   std::set<std::pair<Instant, std::string>> backing_off_;
   std::set<std::pair<Instant, std::string>> expiring_;
   Instant expiries_held_until_{};
+  Subscriptions subscriptions_;
   std::unordered_map<std::string, std::string> keys_;  ///< idempotency key -> run
   std::unordered_set<std::string> definitions_;
 };

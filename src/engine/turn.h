@@ -24,6 +24,8 @@ class Turn {
   /// The same for what holds by all that memory knows. Where the store says otherwise, somebody else has written it:
   /// the turn fails, and memory is read anew.
   bool decide_surely(model::ChangeSet changes);
+  /// What the store was asked could not be answered, or can't be: nothing of the turn can be trusted.
+  void fail(const Error& why);
   /// Nothing of this turn will be committed.
   bool failed() const { return failed_; }
   const Error& failure() const { return *failure_; }

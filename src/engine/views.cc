@@ -26,6 +26,8 @@ void Loop::answer(Command& question) {
             [&](AskPools& ask) { ask.reply(pool_views()); },
             [&](AskSchedules& ask) { ask.reply(schedule_views(ask.key)); },
             [&](AskPipelines& ask) { ask.reply(pipeline_views()); }, [&](AskStatus& ask) { ask.reply(status_view()); },
+            [&](AskWorkspace& ask) { ask.reply(state_.share_workspace()); },
+            [&](AskTriggers& ask) { ask.reply(trigger_views(ask.key)); },
             [](auto&) { EIDER_CHECK(false, "a command among the questions"); }},
       question);
 }
@@ -83,6 +85,29 @@ std::vector<ScheduleView> Loop::schedule_views(const std::optional<std::string>&
   return out;
 }
 
+std::vector<TriggerView> Loop::trigger_views(const std::optional<std::string>& key) {
+  std::vector<TriggerView> out;
+  const Subscriptions& subscriptions = state_.subscriptions();
+  for (const auto& [name, entry] : subscriptions.triggers()) {
+    if (key && *key != name) continue;
+    TriggerView view;
+    view.key = name;
+    view.pipeline = entry.pipeline->name;
+    view.trigger = entry.trigger();
+    view.matches = entry.matches;
+    view.pending = subscriptions.pending(name);
+    view.open_runs = subscriptions.open_runs(name);
+    view.looks_again_at = subscriptions.look_of(name);
+    if (view.pending > 0) {
+      Result<void> asked;
+      view.waiting_for = judge_trigger(entry, 1, asked).waiting;
+      if (!asked) view.waiting_for = "not known: " + asked.error().message;
+    }
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
 std::vector<PipelineView> Loop::pipeline_views() const {
   std::map<std::string, PipelineView> views;
   for (const auto& [name, loaded] : state_.workspace().pipelines) {
@@ -127,6 +152,8 @@ StatusView Loop::status_view() const {
   }
   view.pipelines = static_cast<int>(state_.workspace().pipelines.size());
   view.schedules = static_cast<int>(state_.schedules().size());
+  view.triggers = static_cast<int>(state_.subscriptions().triggers().size());
+  for (const auto& [trigger, count] : state_.subscriptions().pending()) view.pending_deliveries += count;
   view.broken_files = static_cast<int>(state_.workspace().broken.size());
   view.running = static_cast<int>(state_.live().size());
   view.queued = state_.queued_count();

@@ -59,10 +59,12 @@ struct Delivery {
   std::string asset;       ///< of the event
   std::string partition;   ///< of the event
   DeliveryState state = DeliveryState::pending;
-  std::string run_id;    ///< of the run that a claim made; a batch shares one
-  int attempts = 0;      ///< of that run; only read, never written
-  std::string owner;     ///< the server that claimed it: `HOST/PID`
-  Instant created_at{};  ///< when it came to be owed
+  std::string run_id;        ///< of the run that a claim made; a batch shares one
+  int attempts = 0;          ///< of that run; like the next two only read, never written
+  std::string event_run_id;  ///< Materialization::run_id of the event
+  int event_depth = 0;       ///< its depth
+  std::string owner;         ///< the server that claimed it: `HOST/PID`
+  Instant created_at{};      ///< when it came to be owed
   std::optional<Instant> claimed_at;
   std::optional<Instant> finished_at;
   std::string reason;  ///< code, of skipped and failed ones
@@ -71,6 +73,16 @@ struct Delivery {
 };
 /// identity = hash(trigger, event): what makes a second delivery of one event impossible (I6).
 std::string delivery_id(std::string_view trigger, std::string_view event_id);
+
+/// What is pending of one trigger, by partition and asset.
+struct PendingGroup {
+  std::string partition;
+  std::string asset;
+  std::int64_t count = 0;
+  Instant first_at{};  ///< created_at of the oldest and the newest of them
+  Instant last_at{};
+  bool operator==(const PendingGroup&) const = default;
+};
 
 /// A trigger that has been in force. One row a trigger; it stays when the trigger is removed, so that one that comes
 /// back goes on from then and does not replay what it has seen.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
+
 namespace eider::model {
 namespace {
 
@@ -20,7 +22,7 @@ Error bad(std::string_view pattern, std::string_view why) {
   return Error{ErrorCode::invalid,
                fmt::format("\"{}\" {}; expected an asset's name, or a pattern like raw.* (`*` any characters, `?` one, "
                            "`[ab]` one of these)",
-                           pattern.substr(0, 80), why)};
+                           shown(pattern), why)};
 }
 
 }  // namespace
@@ -45,7 +47,8 @@ Result<void> check_glob(std::string_view pattern) {
     }
   }
   if (within) return bad(pattern, "has a `[` that is not closed");
-  if (pattern.find("[]") != std::string_view::npos) return bad(pattern, "has brackets with nothing in them");
+  if (pattern.find("[]") != std::string_view::npos || pattern.find("[!]") != std::string_view::npos)
+    return bad(pattern, "has brackets with nothing in them");
   return {};
 }
 

@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <map>
 #include <set>
+#include <tuple>
 
+#include "base/ids.h"
 #include "model/change.h"
+#include "model/glob.h"
 #include "model/pipeline.h"
 #include "model/run.h"
 #include "model/transitions.h"
@@ -40,6 +44,28 @@ TEST(Transitions, AnEndedRunIsNeverClaimed) {
     if (!is_terminal(state)) continue;
     EXPECT_FALSE(next(state, RunEvent::claim));
   }
+}
+
+TEST(Transitions, EveryPairOfADeliveryIsDecided) {
+  using State = DeliveryState;
+  using Event = DeliveryEvent;
+  const std::map<std::pair<State, Event>, State> possible = {
+      {{State::pending, Event::claim}, State::claimed},     {{State::pending, Event::skip}, State::skipped},
+      {{State::claimed, Event::deliver}, State::delivered}, {{State::claimed, Event::fail}, State::failed},
+      {{State::failed, Event::retry}, State::claimed},      {{State::failed, Event::skip}, State::skipped},
+  };
+  for (const State state : {State::pending, State::claimed, State::delivered, State::failed, State::skipped}) {
+    EXPECT_EQ(delivery_state_from(to_text(state)), state);
+    for (const Event event : all_delivery_events) {
+      const auto row = possible.find({state, event});
+      const auto to = next(state, event);
+      EXPECT_EQ(to, row == possible.end() ? std::nullopt : std::optional(row->second))
+          << to_text(state) << " + " << to_text(event);
+    }
+  }
+  EXPECT_EQ(delivery_event_of(RunState::succeeded), Event::deliver);
+  EXPECT_EQ(delivery_event_of(RunState::failed), Event::fail);
+  EXPECT_EQ(delivery_event_of(RunState::cancelled), Event::fail);
 }
 
 TEST(Names, WhatCouldLeaveTheFolderIsRefused) {
@@ -88,7 +114,22 @@ Pipeline some_pipeline() {
   report.needs = {"build"};
   report.timeout = std::chrono::minutes(1);
   p.steps = {build, report};
-  p.publishes = {{"marts.flights", "", "flights", "build"}, {"raw.x", "out/x.parquet", "", ""}};
+  p.publishes = {{"marts.flights", "", "flights", "build"}, {"raw.x", "out/x.parquet", "", "", true}};
+  Trigger plain;
+  plain.id = "on_raw";
+  plain.assets = {"raw.flights"};
+  Trigger full;
+  full.id = "on_all";
+  full.assets = {"raw.*", "ext.[ab]"};
+  full.match = Trigger::Match::all;
+  full.from = "loader";
+  full.same_partition = full.changed_only = full.batch = true;
+  full.debounce = std::chrono::seconds(30);
+  full.max_wait = std::chrono::minutes(5);
+  full.start = Trigger::Start::earliest;
+  full.order = Trigger::Order::strict;
+  p.triggers = {plain, full};
+  p.partitions = Partitions{{}, Partitions::Every::day, "2026-01-01", "2026-12-31"};
   p.resources = {2, 2'000'000'000, 10'000'000'000};
   p.retry.max_attempts = 3;
   p.priority = -5;
@@ -101,6 +142,24 @@ TEST(Definition, ReadsBackWhatItWrote) {
   const auto back = parse_definition(definition_json(p));
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(*back, p);
+}
+
+TEST(Definition, ReadsBackNamedPartitionsAndWhatAnEarlierVersionWrote) {
+  Pipeline p = some_pipeline();
+  p.partitions = Partitions{{"eu", "us"}, Partitions::Every::none, "", ""};
+  EXPECT_EQ(parse_definition(definition_json(p)).value(), p);
+  p.triggers.clear();
+  p.partitions.reset();
+  for (Publish& publish : p.publishes) publish.shared = false;
+  std::string text = definition_json(p);
+  for (const std::string_view since : {R"("triggers":[],)", R"("partitions":null,)", R"(,"shared":false)"}) {
+    for (std::size_t at = text.find(since); at != std::string::npos; at = text.find(since))
+      text.erase(at, since.size());
+  }
+  const auto back = parse_definition(text);
+  ASSERT_TRUE(back.ok()) << back.error().message << text;
+  EXPECT_EQ(*back, p);
+  EXPECT_EQ(text.find("shared"), std::string::npos);
 }
 
 TEST(Definition, TheHashFollowsEveryPart) {
@@ -164,16 +223,182 @@ TEST(Reasons, EveryCodeHasASentence) {
                            reason::file_held,
                            reason::not_started,
                            reason::server_stopped,
-                           reason::definition_broken}) {
+                           reason::definition_broken,
+                           reason::data_published,
+                           reason::run_failed,
+                           reason::run_cancelled,
+                           reason::trigger_removed,
+                           reason::unknown_partition,
+                           reason::chain_too_long,
+                           reason::skipped_by_person,
+                           reason::retried}) {
     EXPECT_NE(reason_sentence(code), code);
   }
   EXPECT_EQ(reason_sentence("Unheard"), "Unheard");
+}
+
+TEST(Assets, NamesAreNamesJoinedByDots) {
+  for (const std::string& good : {std::string("raw"), std::string("raw.flights_daily"), std::string("a.b.c-d"),
+                                  std::string(100, 'a') + "." + std::string(99, 'b')}) {
+    EXPECT_TRUE(check_asset_name(good).ok()) << good;
+  }
+  for (const std::string& bad : {std::string(), std::string("."), std::string("a."), std::string(".a"),
+                                 std::string("a..b"), std::string("a/b"), std::string("raw.*"), std::string("../a"),
+                                 std::string(101, 'a'), std::string(100, 'a') + "." + std::string(100, 'b')}) {
+    EXPECT_FALSE(check_asset_name(bad).ok()) << bad;
+  }
+  EXPECT_EQ(check_asset_name("a\nb").error().message,
+            "\"a\\nb\" is not the name of an asset: expected names joined by dots, like raw.flights, of at most 200 "
+            "characters");
+}
+
+TEST(Glob, EachMistakeIsNamed) {
+  const std::string expected =
+      "; expected an asset's name, or a pattern like raw.* (`*` any characters, `?` one, `[ab]` one of these)";
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "\"\" is empty"},
+      {"raw.[ab", "\"raw.[ab\" has a `[` that is not closed"},
+      {"raw.[]", "\"raw.[]\" has brackets with nothing in them"},
+      {"raw.[!]", "\"raw.[!]\" has brackets with nothing in them"},
+      {"raw/*", "\"raw/*\" has a `/`, which no asset's name can match"},
+      {"raw.{a,b}", "\"raw.{a,b}\" has a `{`, which no asset's name can match"},
+      {"a]b*", "\"a]b*\" has a `]`, which no asset's name can match"},
+      {"raw.[[a]]", "\"raw.[[a]]\" has a `[`, which no asset's name can match"},
+      {"*\\a", "\"*\\a\" has a `\\`, which no asset's name can match"},
+      {"\xC3\xA9*", "\"\xC3\xA9*\" has a character that no asset's name can match"},
+      {"a*b*c*d*e*f*g*h*i*", "\"a*b*c*d*e*f*g*h*i*\" has more than 8 stars"},
+  };
+  for (const auto& [pattern, message] : cases) {
+    const auto checked = check_glob(pattern);
+    ASSERT_FALSE(checked.ok()) << pattern;
+    EXPECT_EQ(checked.error().message, message + expected);
+  }
+  EXPECT_FALSE(check_glob(std::string(301, 'a')).ok());
+  for (const char* good : {"raw.*", "*", "?", "[a-c].x", "[!a]*", "raw.flights", "********"}) {
+    EXPECT_TRUE(check_glob(good).ok()) << good;
+  }
+}
+
+TEST(Glob, MatchesLikeAShell) {
+  const std::tuple<const char*, const char*, bool> cases[] = {
+      {"raw.*", "raw.flights", true}, {"raw.*", "raw.a.b", true},   {"raw.*", "raw", false},
+      {"*", "anything.at-all", true}, {"r?w", "raw", true},         {"r?w", "rw", false},
+      {"raw.[ab]", "raw.b", true},    {"raw.[ab]", "raw.c", false}, {"raw.[!ab]", "raw.c", true},
+      {"raw.[a-c]x", "raw.bx", true}, {"raw", "raw", true},         {"raw", "raw.x", false},
+      {"*.daily", "m.daily", true},   {"*.daily", "daily", false},  {"R*", "raw", false},
+  };
+  for (const auto& [pattern, name, matches] : cases) EXPECT_EQ(glob_matches(pattern, name), matches) << pattern << name;
+  EXPECT_TRUE(is_glob("a*") && is_glob("?") && is_glob("[a]"));
+  EXPECT_FALSE(is_glob("raw.flights"));
+}
+
+/// As the definition says it: a star takes each number of characters.
+bool slow_match(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern[0] == '*') {
+    for (std::size_t i = 0; i <= name.size(); ++i) {
+      if (slow_match(pattern.substr(1), name.substr(i))) return true;
+    }
+    return false;
+  }
+  return !name.empty() && (pattern[0] == '?' || pattern[0] == name[0]) && slow_match(pattern.substr(1), name.substr(1));
+}
+
+RC_GTEST_PROP(GlobProperty, AgreesWithItsDefinition, ()) {
+  // Longer ones would take the slow one for ever.
+  const auto pattern = *rc::gen::resize(8, rc::gen::container<std::string>(rc::gen::element('a', 'b', '.', '*', '?')));
+  const auto name = *rc::gen::resize(12, rc::gen::container<std::string>(rc::gen::element('a', 'b', '.')));
+  RC_ASSERT(glob_matches(pattern, name) == slow_match(pattern, name));
+}
+
+TEST(Glob, TheCostliestPatternIsNoTrouble) {
+  const std::string name(200, 'a');
+  for (int i = 0; i < 1000; ++i) ASSERT_FALSE(glob_matches("*a*a*a*a*a*a*a*b", name));
+}
+
+using Every = Partitions::Every;
+
+TEST(PartitionNames, BelongOrDoNot) {
+  const Partitions named{{"eu", "us"}, Every::none, "", ""};
+  const Partitions hours{{}, Every::hour, "2026-03-29T05", "2026-03-29T07"};
+  const Partitions days{{}, Every::day, "2026-01-31", ""};
+  const Partitions months{{}, Every::month, "", "2026-03"};
+  const std::tuple<const Partitions*, const char*, bool> cases[] = {
+      {&named, "eu", true},
+      {&named, "EU", false},
+      {&named, "", false},
+      {&hours, "2026-03-29T05", true},
+      {&hours, "2026-03-29T07", true},
+      {&hours, "2026-03-29T08", false},
+      {&hours, "2026-03-29T04", false},
+      {&hours, "2026-03-29", false},
+      {&days, "2026-01-31", true},
+      {&days, "2026-01-30", false},
+      {&days, "2026-02-29", false},
+      {&days, "2028-02-29", true},
+      {&days, "2026-2-3", false},
+      {&days, "2026-02-031", false},
+      {&days, "9999-12-31", true},
+      {&months, "2026-03", true},
+      {&months, "2026-04", false},
+      {&months, "2025-13", false},
+      {&months, "2025-00", false},
+      {&months, "0001-01", true},
+      {&months, "2026_03", false},
+  };
+  for (const auto& [partitions, name, has] : cases) EXPECT_EQ(has_partition(*partitions, name), has) << name;
+  EXPECT_FALSE(has_partition({{}, Every::hour, "", ""}, "2026-03-29T24"));
+  EXPECT_EQ(describe(named), "one of eu, us");
+  EXPECT_EQ(describe(hours), "an hour from 2026-03-29T05 up to 2026-03-29T07, like 2026-03-29T05");
+  EXPECT_EQ(describe(months), "a month up to 2026-03, like 2026-03");
+}
+
+TEST(PartitionNames, CanBePartOfAPath) {
+  for (const std::string& good :
+       {std::string("2026-03-29T05"), std::string("eu"), std::string("a=b+1:2.x"), std::string(200, 'a')}) {
+    EXPECT_TRUE(check_partition(good).ok()) << good;
+  }
+  for (const std::string& bad : {std::string(), std::string(".."), std::string("a/b"), std::string("-a"),
+                                 std::string("a b"), std::string("a\0b", 3), std::string(201, 'a')}) {
+    EXPECT_FALSE(check_partition(bad).ok()) << bad;
+  }
+  EXPECT_EQ(check_partition("a\nb").error().message.find('\n'), std::string::npos);
+}
+
+RC_GTEST_PROP(MaterializationId, DiffersByEveryPart, (const std::string& a, const std::string& b)) {
+  RC_PRE(a != b);
+  const std::string id = materialization_id(a, a, a, a);
+  RC_ASSERT(id == materialization_id(a, a, a, a));
+  for (const std::string& other : {materialization_id(b, a, a, a), materialization_id(a, b, a, a),
+                                   materialization_id(a, a, b, a), materialization_id(a, a, a, b)}) {
+    RC_ASSERT(id != other);
+  }
+  RC_ASSERT(delivery_id(a, b) != delivery_id(b, a));
 }
 
 RC_GTEST_PROP(OccurrenceId, DiffersByScheduleAndInstant, (const std::string& schedule, std::int64_t at)) {
   RC_ASSERT(occurrence_id(schedule, from_us(at)) == occurrence_id(schedule, from_us(at)));
   RC_ASSERT(occurrence_id(schedule, from_us(at)) != occurrence_id(schedule, from_us(at ^ 1)));
   RC_ASSERT(occurrence_id(schedule + "x", from_us(at)) != occurrence_id(schedule, from_us(at)));
+}
+
+TEST(OccurrenceId, OfOneMinuteBeginAlike) {
+  const Instant noon = from_us(1'800'000'000'000'000);
+  const std::string id = occurrence_id("p/a", noon);
+  EXPECT_TRUE(is_uuid(id)) << id;
+  EXPECT_EQ(id.substr(0, id_group_length), occurrence_id("q/b", noon + std::chrono::seconds(59)).substr(0, 4));
+  EXPECT_NE(id.substr(0, id_group_length), occurrence_id("p/a", noon + std::chrono::seconds(60)).substr(0, 4));
+  EXPECT_TRUE(is_uuid(occurrence_id("p/a", from_us(-1)))) << "before 1970 too";
+}
+
+TEST(DeliveryId, OfOneEventBeginsAlikeAndDiffersByTrigger) {
+  const std::string event = materialization_id("run", "raw.flights", "", "abc");
+  const std::string id = delivery_id("p/a", event);
+  EXPECT_TRUE(is_uuid(id)) << id;
+  EXPECT_EQ(id.substr(0, id_group_length), event.substr(0, id_group_length));
+  EXPECT_EQ(id, delivery_id("p/a", event));
+  EXPECT_NE(id, delivery_id("p/b", event));
+  EXPECT_NE(id.substr(18), delivery_id("p/a", materialization_id("run", "raw.flights", "", "abd")).substr(18));
 }
 
 }  // namespace

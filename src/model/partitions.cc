@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/utf8.h"
 #include "model/pipeline.h"
 
 namespace eider::model {
@@ -91,7 +92,7 @@ Result<void> check_partition(std::string_view name) {
   return Error{ErrorCode::invalid,
                fmt::format("\"{}\" is not the name of a partition: use 1 to 200 letters, digits and _ - . : + =, "
                            "beginning with a letter or digit",
-                           name.substr(0, 60))};
+                           shown(name))};
 }
 
 }  // namespace eider::model

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "base/utf8.h"
 
 namespace eider::model {
 
@@ -97,7 +98,7 @@ Result<void> check_asset_name(std::string_view name) {
   constexpr std::size_t longest = 200;
   const Error bad{ErrorCode::invalid, fmt::format("\"{}\" is not the name of an asset: expected names joined by dots, "
                                                   "like raw.flights, of at most {} characters",
-                                                  name.substr(0, 60), longest)};
+                                                  shown(name), longest)};
   if (name.size() > longest) return bad;
   for (std::string_view rest = name;;) {
     const std::size_t dot = rest.find('.');

@@ -205,7 +205,7 @@ std::map<std::string, std::size_t> output_names(const std::vector<std::string>& 
 /// Names of pipelines, schedules, steps, pools and assets' parts: letters, digits, `_` and `-`, first a letter or
 /// digit, 1 to 100 characters. The one check at the border: what passes can be part of a path (O-25).
 Result<void> check_name(std::string_view what, std::string_view name);
-/// An asset's: such names joined by dots, at most 300 characters.
+/// An asset's: such names joined by dots, at most 200 characters.
 Result<void> check_asset_name(std::string_view name);
 /// A partition's: 1 to 200 letters, digits and `_ - . : + =`, beginning with a letter or digit: it can be part of a
 /// path and never leads out of one.

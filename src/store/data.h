@@ -17,16 +17,17 @@ template <typename T>
 struct Page;
 
 struct MaterializationFilter {
-  std::optional<std::string> asset;  ///< at most one of asset, pipeline and run_id is set
-  std::optional<std::string> pipeline;
-  std::optional<std::string> run_id;
+  std::optional<std::string> asset{};  ///< at most one of asset, pipeline and run_id is set
+  std::optional<std::string> pipeline{};
+  std::optional<std::string> run_id{};
 };
 struct DeliveryFilter {
-  std::optional<std::string> trigger;  ///< `pipeline/id`; at most one of trigger, pipeline, event_id and run_id is set
-  std::optional<std::string> pipeline;
-  std::optional<std::string> event_id;
-  std::optional<std::string> run_id;
-  std::optional<model::DeliveryState> state;
+  std::optional<std::string>
+      trigger{};  ///< `pipeline/id`; at most one of trigger, pipeline, event_id and run_id is set
+  std::optional<std::string> pipeline{};
+  std::optional<std::string> event_id{};
+  std::optional<std::string> run_id{};
+  std::optional<model::DeliveryState> state{};
 };
 
 /// Lists are newest first; the rules of Reader hold.
@@ -56,14 +57,7 @@ class DataReader {
   virtual Result<std::vector<std::pair<std::string, std::int64_t>>> pending_counts() = 0;
 };
 
-/// What is pending of one trigger, by partition and asset.
-struct PendingGroup {
-  std::string partition;
-  std::string asset;
-  std::int64_t count = 0;
-  Instant first_at{};  ///< created_at of the oldest and the newest of them
-  Instant last_at{};
-};
+using model::PendingGroup;
 
 /// The writer's queries. Each is found through an index that holds only what is still to be done, or by a key: its cost
 /// does not grow with history.

@@ -60,8 +60,9 @@ class FakeWorkers final : public Workers {
   std::vector<WorkerEvent> take_events() override { return std::exchange(events, {}); }
   void close(bool) override {}
 
-  /// The worker reports this outcome.
-  void over(const std::string& run_id, int attempt, model::Outcome outcome) {
+  /// The worker reports this outcome, and what it has published.
+  void over(const std::string& run_id, int attempt, model::Outcome outcome,
+            std::vector<wire::Publication> publications = {}) {
     AttemptOver end;
     end.run_id = run_id;
     end.attempt = attempt;
@@ -69,11 +70,25 @@ class FakeWorkers final : public Workers {
     end.result->run_id = run_id;
     end.result->attempt = attempt;
     end.result->outcome = outcome;
+    end.result->publications = std::move(publications);
     if (outcome != model::Outcome::succeeded) end.result->error = "as the test says";
     busy.erase(run_id);
     events.emplace_back(std::move(end));
   }
   void over(const std::string& run_id, model::Outcome outcome) { over(run_id, busy.at(run_id), outcome); }
+  /// It succeeds and has published whole assets, each with that content.
+  void publish(const std::string& run_id, const std::vector<std::string>& assets, const std::string& content = "1",
+               const std::string& partition = {}) {
+    std::vector<wire::Publication> publications;
+    for (const std::string& asset : assets) {
+      wire::Publication one;
+      one.asset = asset;
+      one.partition = partition;
+      one.fingerprint = content;
+      publications.push_back(std::move(one));
+    }
+    over(run_id, busy.at(run_id), model::Outcome::succeeded, std::move(publications));
+  }
   /// The worker dies by a signal.
   void die(const std::string& run_id, int signal) {
     AttemptOver end;

@@ -44,6 +44,7 @@ class Assembler {
       if (!pipeline.pools.empty()) complain("pool", "has pool and pools; keep one of them");
       pipeline.pools.emplace(*draft.pool, 1);
     }
+    imply(pipeline.triggers);
     for (std::size_t i = 0; i < draft.steps.size(); ++i) {
       pipeline.steps.push_back(step(std::move(draft.steps[i]), fmt::format("steps[{}]", i), pipeline.file));
     }
@@ -53,6 +54,23 @@ class Assembler {
  private:
   void complain(const std::string& key, std::string message) {
     around_.complaints.add(Severity::error, locate(around_.root, key), key, std::move(message));
+  }
+
+  /// Debounce folds what it waited for into one run, and does not wait for ever.
+  void imply(std::vector<model::Trigger>& triggers) {
+    constexpr int usual = 10;
+    if (triggers.empty()) return;
+    YamlValue written = around_.root.find("triggers").first();
+    for (std::size_t i = 0; i < triggers.size(); ++i, written = written.next()) {
+      model::Trigger& trigger = triggers[i];
+      if (!trigger.debounce) continue;
+      if (!trigger.batch && written.find("batch")) {
+        complain(fmt::format("triggers[{}].batch", i),
+                 "can't be false with debounce: what came while it waited for quiet goes into one run");
+      }
+      trigger.batch = true;
+      if (!trigger.max_wait) trigger.max_wait = usual * *trigger.debounce;
+    }
   }
 
   model::Step step(StepDraft draft, const std::string& key, const std::string& file) {

@@ -29,6 +29,9 @@ model::Pipeline assemble(PipelineDraft draft, const Surroundings& around);
 /// Complains about ids, dependencies, pools, policies, publishes and sizes that do not fit together.
 void check(const model::Pipeline& pipeline, const Surroundings& around);
 
+/// Complains about assets of eider.yaml whose values do not fit together. `root` is the file's tree.
+void check(const model::Settings& settings, YamlValue root, Complaints& complaints);
+
 /// Where `schedules[3].overlap` stands: its value, or the nearest thing around it that the file has.
 Mark locate(YamlValue root, std::string_view key);
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/pipeline.h"
@@ -16,7 +17,7 @@ struct AssetEntry {
   bool external = false;               ///< declared in eider.yaml: made outside Eider
   std::string watch;                   ///< of an external one: the folder
   std::vector<std::string> producers;  ///< pipelines that publish it, in order of names
-  std::vector<std::string> consumers;  ///< triggers that it matches, `pipeline/id`
+  std::vector<std::string> consumers;  ///< triggers that ask for it, `pipeline/id`, in order of pipelines
   std::string path;                    ///< of the first producer, as it is written; or empty
   std::string table;                   ///< of the first producer; or empty
 };
@@ -28,20 +29,13 @@ struct Catalog {
 Catalog make_catalog(const model::Settings& settings, const std::map<std::string, LoadedPipeline>& pipelines);
 /// Whether a materialization of the asset by that producer (empty: from outside) is one the trigger asks for.
 bool asks_for(const model::Trigger& trigger, const std::string& asset, const std::string& producer);
-/// The declared assets that the trigger asks for, in order of names.
+/// The declared assets that the trigger asks for, in order of names. With `match: all` also the names that it writes
+/// out and nothing declares: their producer's file is broken, and the trigger must not run without them.
 std::vector<std::string> matched_assets(const Catalog& catalog, const model::Trigger& trigger);
 
-/// What is wrong between pipelines, each with the pipelines that can't be loaded because of it: a cycle of publishing
-/// and triggering (with the path in words), an asset that several publish without saying `shared`, a trigger for what
-/// nothing can ever publish. Warnings disable nothing.
-struct CrossFinding {
-  bool error = true;
-  std::string pipeline;  ///< whose file it is about
-  std::string key;       ///< like `triggers[0].assets[1]`
-  std::string message;
-  std::string suggestion;  ///< or empty
-};
-std::vector<CrossFinding> check_across(const model::Settings& settings,
-                                       const std::map<std::string, LoadedPipeline>& pipelines);
+/// The entries that one item of a trigger's `assets` matches.
+std::vector<const AssetEntry*> matching(const Catalog& catalog, std::string_view item);
+/// Whether `from` (empty: anybody) makes it.
+bool is_made_by(const AssetEntry& entry, const std::string& from);
 
 }  // namespace eider::workspace

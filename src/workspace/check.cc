@@ -26,7 +26,10 @@ class Checker {
 
   void all() {
     unique_ids("schedules", pipeline_.schedules);
+    unique_ids("triggers", pipeline_.triggers);
     unique_ids("steps", pipeline_.steps);
+    triggers();
+    partitions();
     for (std::size_t i = 0; i < pipeline_.schedules.size(); ++i) policies(pipeline_.schedules[i], i);
     if (pipeline_.steps.empty()) complain("steps", "is empty; a pipeline needs at least one step");
     if (pipeline_.steps.size() > kMostSteps) complain("steps", fmt::format("has more than {} steps", kMostSteps));
@@ -124,6 +127,60 @@ class Checker {
         break;
     }
     return "";
+  }
+
+  void triggers() {
+    if (pipeline_.triggers.empty()) return;
+    std::unordered_map<std::string_view, std::size_t> schedules;
+    for (std::size_t i = 0; i < pipeline_.schedules.size(); ++i) schedules.emplace(pipeline_.schedules[i].id, i);
+    YamlValue written = around_.root.find("triggers").first();
+    for (std::size_t i = 0; i < pipeline_.triggers.size(); ++i, written = written.next()) {
+      const model::Trigger& trigger = pipeline_.triggers[i];
+      const auto key = [&](std::string_view name) { return fmt::format("triggers[{}].{}", i, name); };
+      if (const auto same = schedules.find(trigger.id); same != schedules.end()) {
+        complain(key("id"), fmt::format("\"{}\" is the id of a schedule, on line {}; both would be called {}",
+                                        trigger.id, mark_of(fmt::format("schedules[{}].id", same->second)).line,
+                                        model::schedule_key(pipeline_.name, trigger.id)));
+      }
+      if (trigger.assets.empty()) complain(key("assets"), "is empty; a trigger needs at least one asset to wait for");
+      if (trigger.max_wait && !trigger.debounce) {
+        complain(key("max_wait"), "goes with debounce only: it says how long debounce may wait for quiet");
+      }
+      if (trigger.debounce && *trigger.max_wait < *trigger.debounce) {
+        complain(key("max_wait"),
+                 fmt::format("is shorter than debounce ({}): it could never have been quiet for so long",
+                             format_duration(*trigger.debounce)));
+      }
+      if (!written.find("batch") || !trigger.batch) continue;
+      if (trigger.match == model::Trigger::Match::all) {
+        warn(key("batch"), "has no effect with match: all, which takes all that is pending");
+      } else if (trigger.debounce) {
+        warn(key("batch"), "has no effect with debounce, which implies it");
+      }
+    }
+  }
+
+  void partitions() {
+    if (!pipeline_.partitions) return;
+    const model::Partitions& partitions = *pipeline_.partitions;
+    const bool series = partitions.every != model::Partitions::Every::none;
+    const model::Partitions any{{}, partitions.every, "", ""};
+    for (const auto& [name, bound] : {std::pair("start", &partitions.start), std::pair("end", &partitions.end)}) {
+      const std::string key = fmt::format("partitions.{}", name);
+      if (!bound->empty() && !series) complain(key, "goes with every only: it bounds the series");
+      if (series && !bound->empty() && !model::has_partition(any, *bound)) {
+        complain(key, fmt::format("\"{}\" is not {}", *bound, model::describe(any)));
+      }
+    }
+    if (series && !partitions.start.empty() && !partitions.end.empty() && partitions.end < partitions.start) {
+      complain("partitions.end", fmt::format("lies before start ({})", partitions.start));
+    }
+    if (!series && partitions.names.empty()) complain("partitions.names", "is empty; name at least one partition");
+    std::unordered_map<std::string_view, std::size_t> first;
+    for (std::size_t i = 0; i < partitions.names.size(); ++i) {
+      if (first.emplace(partitions.names[i], i).second) continue;
+      complain(fmt::format("partitions.names[{}]", i), fmt::format("\"{}\" is here twice", partitions.names[i]));
+    }
   }
 
   bool needs_exist() {
@@ -311,5 +368,21 @@ class Checker {
 }  // namespace
 
 void check(const Pipeline& pipeline, const Surroundings& around) { Checker(pipeline, around).all(); }
+
+void check(const model::Settings& settings, YamlValue root, Complaints& complaints) {
+  if (settings.assets.empty()) return;
+  for (YamlValue asset = root.find("assets").first(); asset; asset = asset.next()) {
+    const auto complain = [&](Severity severity, std::string_view key, std::string message) {
+      complaints.add(severity, asset.find(key).mark(), fmt::format("assets.\"{}\".{}", asset.key(), key),
+                     std::move(message));
+    };
+    const std::string& folder = settings.assets.at(std::string(asset.key())).watch;
+    if (is_within(folder, ".eider")) complain(Severity::error, "watch", fmt::format("\"{}\" belongs to Eider", folder));
+    if (!folder.empty()) continue;
+    for (const char* key : {"files", "settle"}) {
+      if (asset.find(key)) complain(Severity::warning, key, "has no effect without watch");
+    }
+  }
+}
 
 }  // namespace eider::workspace

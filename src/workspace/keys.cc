@@ -8,6 +8,8 @@ namespace {
 
 using Kind = YamlValue::Kind;
 using model::Database;
+using model::ExternalAsset;
+using model::Partitions;
 using model::Pool;
 using model::Publish;
 using model::Resources;
@@ -15,6 +17,7 @@ using model::RetryPolicy;
 using model::Schedule;
 using model::Settings;
 using model::Timing;
+using model::Trigger;
 
 // How a row's value finds its place: into<Step, &Step::timeout> reads it into that member, which may be a member of a
 // member. What a section, a list or a map of sections holds is read by the section's own rows.
@@ -43,24 +46,37 @@ void take_list(Value& value, std::vector<T>& out) {
 void take(Value& value, Resources& out) { take_section(value, out); }
 void take(Value& value, RetryPolicy& out) { take_section(value, out); }
 void take(Value& value, std::optional<Database>& out) { take_section(value, out.emplace()); }
+void take(Value& value, std::optional<Partitions>& out) { take_section(value, out.emplace()); }
 void take(Value& value, std::vector<Schedule>& out) { take_list(value, out); }
+void take(Value& value, std::vector<Trigger>& out) { take_list(value, out); }
 void take(Value& value, std::vector<StepDraft>& out) { take_list(value, out); }
 void take(Value& value, std::vector<Publish>& out) { take_list(value, out); }
 
-void take(Value& value, std::map<std::string, Pool>& out) {
+Result<void> check_key(const Pool& /*of*/, std::string_view name) { return model::check_name("pool", name); }
+Result<void> check_key(const ExternalAsset& /*of*/, std::string_view name) { return model::check_asset_name(name); }
+
+template <typename T>
+void take_named(Value& value, std::map<std::string, T>& out, const char* expected) {
   if (value.node.kind() == Kind::null) return;
-  if (value.node.kind() != Kind::map) return value.complain("expected a map of pools, like {heavy: {slots: 1}}");
+  if (value.node.kind() != Kind::map) return value.complain(expected);
   for (YamlValue member = value.node.first(); member; member = member.next()) {
     const Reader::Inside inside(value.reader, member.key());
-    const std::string name(member.key());
-    if (const auto named = model::check_name("pool", name); !named) {
+    T item;
+    item.name = member.key();
+    if (const auto named = check_key(item, item.name); !named) {
       value.reader.complain(member.key_mark(), named.error().message);
       continue;
     }
-    Pool pool{name};
-    value.reader.read(*value.key.of, member, &pool);
-    out.emplace(name, std::move(pool));
+    value.reader.read(*value.key.of, member, &item);
+    out.emplace(member.key(), std::move(item));
   }
+}
+
+void take(Value& value, std::map<std::string, Pool>& out) {
+  take_named(value, out, "expected a map of pools, like {heavy: {slots: 1}}");
+}
+void take(Value& value, std::map<std::string, ExternalAsset>& out) {
+  take_named(value, out, "expected a map of assets, like {raw.uploads: {watch: incoming}}");
 }
 
 template <auto Member, auto... Rest, typename Object>
@@ -83,6 +99,7 @@ void into_same(Value& value, void* object) { value.reader.read(*value.key.of, va
 using P = PipelineDraft;
 using S = StepDraft;
 constexpr double kMillisecond = 1'000;
+constexpr double kMonth = 30.0 * 24 * 3'600 * 1'000 * kMillisecond;
 constexpr double kKiB = 1024;
 constexpr double kMiB = 1024 * kKiB;
 
@@ -144,6 +161,60 @@ constexpr Section kSchedule = {
     .keys = kScheduleKeys, .exactly_one = "cron every at",
     .later = "exclude only start end jitter paused note pause_after_failures"};
 
+constexpr Key kTriggerKeys[] = {
+    {.name = "id", .type = Type::name, .read = into<Trigger, &Trigger::id>,
+     .about = "Names the trigger within its pipeline; not the id of a schedule.", .required = true},
+    {.name = "assets", .type = Type::patterns, .read = into<Trigger, &Trigger::assets>,
+     .about = "What it waits for: names of assets, and patterns (`*` any characters, dots too; `?` one; `[ab]` one of "
+              "these). Quote what begins with `*`.",
+     .required = true},
+    {.name = "match", .type = Type::choice, .read = into<Trigger, &Trigger::match>,
+     .about = "`any`: each publication counts. `all`: it runs when every asset that is matched now has something "
+              "pending, and takes all of it.",
+     .fallback = "any", .choices = "any all"},
+    {.name = "from", .type = Type::name, .read = into<Trigger, &Trigger::from>,
+     .about = "Only what this pipeline published. Default: whoever did."},
+    {.name = "partition", .type = Type::choice, .read = into<Trigger, &Trigger::same_partition>,
+     .about = "`same`: the run has the partition that was published, and `all`, `batch` and `debounce` count each "
+              "partition by itself.",
+     .fallback = "none", .choices = "none same"},
+    {.name = "on", .type = Type::choice, .read = into<Trigger, &Trigger::changed_only>,
+     .about = "`changed`: what was published again with the same content counts for nothing.", .fallback = "any",
+     .choices = "any changed"},
+    {.name = "batch", .type = Type::boolean, .read = into<Trigger, &Trigger::batch>,
+     .about = "One run takes all that is pending, up to 10,000, instead of one run for each.", .fallback = "false"},
+    {.name = "debounce", .type = Type::duration, .read = into<Trigger, &Trigger::debounce>,
+     .about = "It runs when nothing new came for so long, and takes all that is pending: `batch` is implied.",
+     .least = kMillisecond, .most = kMonth},
+    {.name = "max_wait", .type = Type::duration, .read = into<Trigger, &Trigger::max_wait>,
+     .about = "`debounce` waits no longer than this for quiet. Default: ten times `debounce`.", .least = kMillisecond,
+     .most = 12 * kMonth},
+    {.name = "start", .type = Type::choice, .read = into<Trigger, &Trigger::start>,
+     .about = "Of a new trigger: `now`: what is published from now on counts; `earliest`: what was published before "
+              "does too.",
+     .fallback = "now", .choices = "now earliest"},
+    {.name = "order", .type = Type::choice, .read = into<Trigger, &Trigger::order>,
+     .about = "`strict`: one run at a time, and what follows a failed delivery waits until that is retried or skipped.",
+     .fallback = "commit", .choices = "commit strict"},
+};
+constexpr Section kTrigger = {
+    .name = "trigger", .title = "triggers[]",
+    .about = "A standing subscription: the pipeline runs when others have published data.", .keys = kTriggerKeys};
+
+constexpr Key kPartitionsKeys[] = {
+    {.name = "names", .type = Type::partitions, .read = into<Partitions, &Partitions::names>,
+     .about = "Exactly these."},
+    {.name = "every", .type = Type::choice, .read = into<Partitions, &Partitions::every>,
+     .about = "A series by the calendar: `2026-03-29T05`, `2026-03-29`, `2026-03`.", .choices = "hour day month"},
+    {.name = "start", .type = Type::partition, .read = into<Partitions, &Partitions::start>,
+     .about = "First of the series. Default: without a bound."},
+    {.name = "end", .type = Type::partition, .read = into<Partitions, &Partitions::end>,
+     .about = "Last of the series. Default: without a bound."},
+};
+constexpr Section kPartitions = {
+    .name = "partitions", .title = "partitions", .about = "Which partitions its runs can have.",
+    .keys = kPartitionsKeys, .exactly_one = "names every"};
+
 constexpr Key kStepKeys[] = {
     {.name = "id", .type = Type::name, .read = into<S, &S::step, &model::Step::id>,
      .about = "Names the step within its pipeline.", .required = true},
@@ -181,10 +252,14 @@ constexpr Key kPublishKeys[] = {
      .about = "The table of the pipeline's database that holds it."},
     {.name = "after", .type = Type::name, .read = into<Publish, &Publish::after>,
      .about = "Id of the step that completes it. Default: the end of the run."},
+    {.name = "shared", .type = Type::boolean, .read = into<Publish, &Publish::shared>,
+     .about = "Other pipelines publish it as well, and say so too.", .fallback = "false"},
 };
 constexpr Section kPublish = {
-    .name = "publish", .title = "publishes[]", .about = "An asset that a successful run has renewed.",
-    .keys = kPublishKeys, .exactly_one = "path table", .later = "partition partitions checks"};
+    .name = "publish", .title = "publishes[]",
+    .about = "An asset that a successful run has renewed. With neither `path` nor `table`, where the data lies is the "
+             "steps' affair.",
+    .keys = kPublishKeys, .at_most_one = "path table", .later = "partition partitions checks"};
 
 constexpr Key kDatabaseKeys[] = {
     {.name = "file", .type = Type::any_path, .read = into<Database, &Database::file>,
@@ -226,10 +301,14 @@ constexpr Key kPipelineKeys[] = {
      .about = "Zone of its schedules. Default: defaults.timezone of eider.yaml."},
     {.name = "schedules", .type = Type::list, .read = into<P, &P::pipeline, &model::Pipeline::schedules>,
      .about = "The clock rules that start it.", .of = &kSchedule},
+    {.name = "triggers", .type = Type::list, .read = into<P, &P::pipeline, &model::Pipeline::triggers>,
+     .about = "The published data that starts it.", .of = &kTrigger},
     {.name = "steps", .type = Type::list, .read = into<P, &P::steps>, .about = "What it does; at least one.",
      .required = true, .of = &kStep},
     {.name = "publishes", .type = Type::list, .read = into<P, &P::pipeline, &model::Pipeline::publishes>,
      .about = "The assets that it renews.", .of = &kPublish},
+    {.name = "partitions", .type = Type::section, .read = into<P, &P::pipeline, &model::Pipeline::partitions>,
+     .about = "Which partitions its runs can have. Default: any, or none.", .of = &kPartitions},
     {.name = "timeout", .type = Type::duration, .read = into<P, &P::pipeline, &model::Pipeline::timeout>,
      .about = "An attempt is ended, and has failed, when it takes longer.", .fallback = "24h", .least = kMillisecond},
     {.name = "queue_timeout", .type = Type::duration, .read = into<P, &P::pipeline, &model::Pipeline::queue_timeout>,
@@ -250,7 +329,7 @@ constexpr Key kPipelineKeys[] = {
 constexpr Section kPipeline = {
     .name = "pipeline", .title = "pipelines/*.yaml",
     .about = "One pipeline a file. A file with an error disables its pipeline only.", .keys = kPipelineKeys,
-    .later = "triggers freshness locks rate rates calendars partitions params alerts notify paused tags owner"};
+    .later = "freshness locks rate rates calendars params alerts notify paused tags owner"};
 
 constexpr Key kWorkersKeys[] = {
     {.name = "max", .type = Type::integer, .read = into<Settings, &Settings::max_workers>,
@@ -267,6 +346,24 @@ constexpr Section kPool = {
     .name = "pool", .title = "pools.NAME",
     .about = "A named limit on what runs at once, across pipelines.",
     .keys = kPoolKeys, .short_key = "slots", .later = "rate"};
+
+constexpr Key kAssetKeys[] = {
+    {.name = "description", .type = Type::text, .read = into<ExternalAsset, &ExternalAsset::description>,
+     .about = "What it is, shown beside its name."},
+    {.name = "watch", .type = Type::any_path, .read = into<ExternalAsset, &ExternalAsset::watch>,
+     .about = "A folder, in the workspace or absolute: each file that lands in it is new data of the asset.",
+     .expands = true},
+    {.name = "files", .type = Type::file_pattern, .read = into<ExternalAsset, &ExternalAsset::files>,
+     .about = "Which files of the folder, as a shell pattern like \"*.csv\". Default: all but hidden ones, *.tmp and "
+              "*.part."},
+    {.name = "settle", .type = Type::duration, .read = into<ExternalAsset, &ExternalAsset::settle>,
+     .about = "A file is whole when it was closed and did not change for so long.", .fallback = "1s",
+     .most = kMonth / 30},
+};
+constexpr Section kAsset = {
+    .name = "asset", .title = "assets.NAME",
+    .about = "An asset whose data something outside Eider makes. Its name alone is enough to declare it: `raw.events:`.",
+    .keys = kAssetKeys};
 
 constexpr Key kDefaultsKeys[] = {
     {.name = "timezone", .type = Type::timezone, .read = into<Settings, &Settings::timezone>,
@@ -307,6 +404,8 @@ constexpr Key kWorkspaceKeys[] = {
      .of = &kWorkers},
     {.name = "pools", .type = Type::named, .read = into<Settings, &Settings::pools>,
      .about = "Pools by name; {heavy: 1} is short for {heavy: {slots: 1}}.", .of = &kPool},
+    {.name = "assets", .type = Type::assets, .read = into<Settings, &Settings::assets>,
+     .about = "Assets that are made outside Eider, by name.", .of = &kAsset},
     {.name = "defaults", .type = Type::section, .read = into_same,
      .about = "What pipelines use unless they say otherwise.", .of = &kDefaults},
     {.name = "resources", .type = Type::section, .read = into_same, .about = "What all running runs together may use.",
@@ -326,8 +425,8 @@ const Section& pipeline_section() { return kPipeline; }
 const Section& workspace_section() { return kWorkspace; }
 
 std::vector<const Section*> all_sections() {
-  return {&kWorkspace, &kServer,   &kWorkers, &kPool,    &kDefaults, &kCeiling,   &kLogs,
-          &kPipeline,  &kSchedule, &kStep,    &kPublish, &kDatabase, &kResources, &kRetry};
+  return {&kWorkspace, &kServer,  &kWorkers, &kPool,    &kAsset,      &kDefaults, &kCeiling,   &kLogs, &kPipeline,
+          &kSchedule,  &kTrigger, &kStep,    &kPublish, &kPartitions, &kDatabase, &kResources, &kRetry};
 }
 
 std::vector<std::string_view> split_words(std::string_view words) {

@@ -27,18 +27,23 @@ enum class Type {
   time,      ///< RFC 3339
   cron,
   timezone,
-  choice,     ///< one of `choices`
-  path,       ///< inside the workspace
-  any_path,   ///< inside the workspace, or absolute
-  asset,      ///< names joined by dots
-  sql,        ///< a path that ends in .sql, or the script itself
-  command,    ///< a list of arguments, or a text for the shell
-  names,      ///< a list of names
-  variables,  ///< a map of environment variables
-  weights,    ///< a map of names to whole numbers
-  section,    ///< a map with the keys of `of`
-  list,       ///< a list of such maps
-  named,      ///< a map of names to such maps
+  choice,        ///< one of `choices`
+  path,          ///< inside the workspace
+  any_path,      ///< inside the workspace, or absolute
+  asset,         ///< names joined by dots
+  partition,     ///< model::check_partition
+  file_pattern,  ///< a shell pattern over names of files
+  sql,           ///< a path that ends in .sql, or the script itself
+  command,       ///< a list of arguments, or a text for the shell
+  names,         ///< a list of names
+  patterns,      ///< a list of assets' names and patterns (model/glob.h), or one of them
+  partitions,    ///< a list of partitions
+  variables,     ///< a map of environment variables
+  weights,       ///< a map of names to whole numbers
+  section,       ///< a map with the keys of `of`
+  list,          ///< a list of such maps
+  named,         ///< a map of names to such maps
+  assets,        ///< a map of assets to such maps
 };
 
 struct Key {
@@ -64,6 +69,7 @@ struct Section {
   std::span<const Key> keys;
   std::string_view short_key = {};    ///< a scalar in place of the map is read as this key
   std::string_view exactly_one = {};  ///< of these keys, separated by spaces
+  std::string_view at_most_one = {};  ///< likewise
   std::string_view later = {};        ///< known keys of later versions, separated by spaces
 };
 

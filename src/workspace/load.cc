@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/ids.h"
+#include "workspace/across.h"
 #include "workspace/assemble.h"
 
 namespace eider::workspace {
@@ -22,7 +23,7 @@ std::optional<std::string> process_variable(const std::string& name) {
 struct Candidate {
   LoadedPipeline loaded;
   Diagnostic place;  ///< of the name; message and severity unset
-  std::string content_hash;
+  std::string text;  ///< of the file
 };
 
 class Loader {
@@ -84,6 +85,7 @@ class Loader {
     Complaints complaints(kSettingsFile, text);
     if (const auto tree = parse(text, complaints)) {
       Reader(environment_, complaints).read(workspace_section(), tree->root(), &out_.settings);
+      if (!complaints.has_errors()) check(out_.settings, tree->root(), complaints);
     }
     return finish(kSettingsFile, "", text, complaints);
   }
@@ -96,6 +98,7 @@ class Loader {
     }
     for (const std::string& name : *names) read_pipeline(fmt::format("{}/{}", kPipelinesFolder, name));
     for (auto& [name, found] : candidates_) settle_name(name, found);
+    settle_together();
     warn_shared_paths();
     std::stable_sort(out_.diagnostics.begin(), out_.diagnostics.end(),
                      [](const Diagnostic& a, const Diagnostic& b) { return a.file < b.file; });
@@ -138,13 +141,13 @@ class Loader {
     loaded.definition = std::make_shared<const std::string>(model::definition_json(pipeline));
     loaded.hash = model::definition_hash(*loaded.definition);
     loaded.pipeline = std::make_shared<const model::Pipeline>(std::move(pipeline));
-    candidates_[name].push_back(Candidate{std::move(loaded), place.take().front(), content_hash(text)});
+    candidates_[name].push_back(Candidate{std::move(loaded), place.take().front(), text});
   }
 
   /// One file has the name: it is loaded. Several: none of them is, since nobody can say which was meant.
   void settle_name(const std::string& name, std::vector<Candidate>& found) {
     if (found.size() == 1) {
-      out_.pipelines.emplace(name, std::move(found.front().loaded));
+      out_.pipelines.emplace(name, found.front().loaded);
       return;
     }
     for (const Candidate& candidate : found) {
@@ -157,22 +160,41 @@ class Loader {
       Diagnostic diagnostic = candidate.place;
       diagnostic.message =
           fmt::format("\"{}\" is also the name of the pipeline in {}; neither is loaded", name, others);
-      mark_broken(diagnostic.file, name, candidate.content_hash, {diagnostic});
+      mark_broken(diagnostic.file, name, content_hash(candidate.text), {diagnostic});
       out_.diagnostics.push_back(std::move(diagnostic));
+    }
+  }
+
+  /// What is wrong between pipelines is said where each of them says it.
+  void settle_together() {
+    const std::vector<CrossFinding> found = check_across(out_);
+    for (auto finding = found.begin(); finding != found.end();) {
+      const Candidate& candidate = candidates_.at(finding->pipeline).front();
+      const std::string& file = candidate.place.file;
+      Complaints complaints(file, candidate.text);
+      const auto tree = parse(candidate.text, complaints);
+      for (; finding != found.end() && finding->pipeline == candidate.loaded.pipeline->name; ++finding) {
+        const Mark mark = complaints.full() || !tree ? Mark{} : locate(tree->root(), finding->key);
+        complaints.add(finding->severity, mark, finding->key, finding->message, finding->suggestion);
+      }
+      const std::string& name = candidate.loaded.pipeline->name;
+      if (!finish(file, name, candidate.text, complaints)) out_.pipelines.erase(name);
     }
   }
 
   /// Two pipelines may write the same file; it is rarely what was meant, and no reason to stop either.
   void warn_shared_paths() {
-    std::map<std::string, std::string> writers;
+    std::map<std::string, std::pair<std::string, std::string>> writers;  // path -> pipeline, asset
     for (const auto& [name, loaded] : out_.pipelines) {
       for (const model::Publish& publish : loaded.pipeline->publishes) {
         if (publish.path.empty()) continue;
-        const auto [found, is_new] = writers.emplace(publish.path, name);
-        if (is_new) continue;
+        const auto [found, is_new] = writers.emplace(publish.path, std::pair(name, publish.asset));
+        // Who publishes the same asset has said `shared`.
+        if (is_new || found->second.second == publish.asset) continue;
         Complaints complaints(loaded.pipeline->file, "");
-        complaints.add(Severity::warning, {}, "publishes",
-                       fmt::format("\"{}\" is published by the pipeline {} as well", publish.path, found->second));
+        complaints.add(
+            Severity::warning, {}, "publishes",
+            fmt::format("\"{}\" is published by the pipeline {} as well", publish.path, found->second.first));
         finish(loaded.pipeline->file, name, "", complaints);
       }
     }

@@ -26,7 +26,8 @@ Workspace load(const TestFolder& folder, const LoadOptions& options = {}) {
   return *std::move(loaded);
 }
 
-constexpr const char* kSettings = "pools: {heavy: {slots: 1}, network: 8}\nresources: {memory: 1GB}\n";
+constexpr const char* kSettings =
+    "pools: {heavy: {slots: 1}, network: 8}\nresources: {memory: 1GB}\nassets: {raw.x: }\n";
 constexpr const char* kSteps = "steps:\n  - id: a\n    run: [\"true\"]\n";
 
 /// What is said about a pipeline file that begins with `pipeline: x` on line 1.
@@ -51,10 +52,10 @@ TEST(LoadErrors, KeysAndShapes) {
   const std::string steps = kSteps;
   EXPECT_EQ(said(steps), Lines{});
   EXPECT_EQ(said(steps + "timeoutt: 1h\n"), one("5:1: error: timeoutt: unknown key; expected one of pipeline, "
-                                                "description, database, pool, pools, timezone, schedules, "
-                                                "steps, publishes, timeout, queue_timeout, resources, retry, "
-                                                "max_active_runs, priority; did you mean \"timeout\"?"));
-  EXPECT_EQ(said(steps + "triggers: []\n"), one("5:1: error: triggers: is not supported by this version of Eider"));
+                                                "description, database, pool, pools, timezone, schedules, triggers, "
+                                                "steps, publishes, partitions, timeout, queue_timeout, resources, "
+                                                "retry, max_active_runs, priority; did you mean \"timeout\"?"));
+  EXPECT_EQ(said(steps + "freshness: 1h\n"), one("5:1: error: freshness: is not supported by this version of Eider"));
   EXPECT_EQ(said(""), one("1:1: error: steps: is missing, and required"));
   EXPECT_EQ(said("steps: []\n"), one("2:8: error: steps: is empty; a pipeline needs at least one step"));
   EXPECT_EQ(said("steps:\n"), one("2:7: error: steps: is empty; a pipeline needs at least one step"));
@@ -140,6 +141,84 @@ TEST(LoadErrors, Schedules) {
             one("6:24: error: schedules[0].exclude: is not supported by this version of Eider"));
   EXPECT_EQ(said(kSteps + std::string("schedules:\n  - {id: s, every: 5s}\n  - {id: s, every: 6s}\n")),
             one("7:10: error: schedules[1].id: \"s\" is used already, on line 6; ids are unique in their pipeline"));
+}
+
+/// A trigger on lines 5 and 6, beside one step; raw.x is declared.
+Lines trigger(const std::string& rest) { return said(kSteps + std::string("triggers:\n  - {id: t, ") + rest + "}\n"); }
+
+TEST(LoadErrors, Triggers) {
+  EXPECT_EQ(trigger("assets: raw.x"), Lines{});
+  EXPECT_EQ(trigger("assets: [raw.x], on: changed, batch: true, order: strict"), Lines{});
+  EXPECT_EQ(trigger("assets: [raw.x], match: all, partition: same, debounce: 1s"), Lines{});
+  EXPECT_EQ(trigger("batch: true"), one("6:5: error: triggers[0].assets: is missing, and required"));
+  EXPECT_EQ(trigger("assets: []"),
+            one("6:21: error: triggers[0].assets: is empty; a trigger needs at least one asset to wait for"));
+  EXPECT_EQ(trigger("assets: "),
+            one("6:21: error: triggers[0].assets: is empty; a trigger needs at least one asset to wait for"));
+  EXPECT_EQ(trigger("assets: {raw.x: 1}"),
+            one("6:21: error: triggers[0].assets: expected a list like [a, b], found a map"));
+  EXPECT_EQ(
+      trigger("assets: raw..x"),
+      one("6:21: error: triggers[0].assets: \"raw..x\" is not the name of an asset: expected names joined by dots, "
+          "like raw.flights, of at most 200 characters"));
+  EXPECT_EQ(
+      trigger("assets: [raw.x, \"raw.[x\"]"),
+      one("6:29: error: triggers[0].assets[1]: \"raw.[x\" has a `[` that is not closed; expected an asset's name, "
+          "or a pattern like raw.* (`*` any characters, `?` one, `[ab]` one of these)"));
+  EXPECT_EQ(trigger("assets: [\"raw.*\", [x]]"),
+            one("6:31: error: triggers[0].assets[1]: expected a name, found a list"));
+  EXPECT_EQ(trigger("assets: raw.x, match: every"),
+            one("6:35: error: triggers[0].match: \"every\" is not one of any, all"));
+  EXPECT_EQ(trigger("assets: raw.x, from: a b"),
+            one("6:34: error: triggers[0].from: from \"a b\" is not a name: use 1 to 100 letters, digits, `_` and `-`, "
+                "beginning with a letter or digit"));
+  EXPECT_EQ(
+      trigger("assets: raw.x, max_wait: 5s"),
+      one("6:38: error: triggers[0].max_wait: goes with debounce only: it says how long debounce may wait for quiet"));
+  EXPECT_EQ(
+      trigger("assets: raw.x, debounce: 1m, max_wait: 5s"),
+      one("6:52: error: triggers[0].max_wait: is shorter than debounce (1m): it could never have been quiet for so "
+          "long"));
+  EXPECT_EQ(
+      trigger("assets: raw.x, debounce: 1m, batch: false"),
+      one("6:49: error: triggers[0].batch: can't be false with debounce: what came while it waited for quiet goes "
+          "into one run"));
+  EXPECT_EQ(trigger("assets: raw.x, debounce: 1m, batch: true"),
+            one("6:49: warning: triggers[0].batch: has no effect with debounce, which implies it"));
+  EXPECT_EQ(trigger("assets: raw.x, match: all, batch: true"),
+            one("6:47: warning: triggers[0].batch: has no effect with match: all, which takes all that is pending"));
+  EXPECT_EQ(trigger("assets: raw.x, debounce: 100d"),
+            one("6:38: error: triggers[0].debounce: 100d is out of range; expected 1ms to 30d"));
+  EXPECT_EQ(said(kSteps + std::string("schedules: [{id: t, every: 5s}]\ntriggers:\n  - {id: t, assets: raw.x}\n"
+                                      "  - {id: u, assets: raw.x}\n  - {id: u, assets: raw.x}\n")),
+            (Lines{"7:10: error: triggers[0].id: \"t\" is the id of a schedule, on line 5; both would be called x/t",
+                   "9:10: error: triggers[2].id: \"u\" is used already, on line 8; ids are unique in their pipeline"}));
+}
+
+TEST(LoadErrors, Partitions) {
+  const auto partitions = [](const std::string& rest) {
+    return said(kSteps + std::string("partitions: ") + rest + "\n");
+  };
+  EXPECT_EQ(partitions("{names: [eu, 2026]}"), Lines{});
+  EXPECT_EQ(partitions("{every: month, start: 2026-01, end: 2026-01}"), Lines{});
+  EXPECT_EQ(partitions("{}"), one("5:13: error: partitions: needs one of names or every"));
+  EXPECT_EQ(partitions("{every: day, names: [a]}"),
+            one("5:26: error: partitions: has names and every; keep one of them"));
+  EXPECT_EQ(partitions("{every: days}"),
+            one("5:21: error: partitions.every: \"days\" is not one of hour, day, month; did "
+                "you mean \"day\"?"));
+  EXPECT_EQ(partitions("{names: []}"), one("5:21: error: partitions.names: is empty; name at least one partition"));
+  EXPECT_EQ(partitions("{names: [a, b, a]}"), one("5:28: error: partitions.names[2]: \"a\" is here twice"));
+  EXPECT_EQ(
+      partitions("{names: [../a]}"),
+      one("5:22: error: partitions.names[0]: \"../a\" is not the name of a partition: use 1 to 200 letters, digits "
+          "and _ - . : + =, beginning with a letter or digit"));
+  EXPECT_EQ(partitions("{names: [a], start: a}"),
+            one("5:33: error: partitions.start: goes with every only: it bounds the series"));
+  EXPECT_EQ(partitions("{every: day, start: 2026-02-30}"),
+            one("5:33: error: partitions.start: \"2026-02-30\" is not a day, like 2026-03-29"));
+  EXPECT_EQ(partitions("{every: month, start: 2026-02, end: 2026-01}"),
+            one("5:49: error: partitions.end: lies before start (2026-02)"));
 }
 
 TEST(LoadErrors, CronAndZonesPointAtTheValue) {
@@ -242,6 +321,7 @@ TEST(LoadErrors, PoolsAndPublishes) {
   EXPECT_EQ(publish("table: t"), one("6:25: error: publishes[0].table: is a table of the pipeline's database, and it "
                                      "names none; add database: FILE.duckdb"));
   EXPECT_EQ(publish("path: x, after: aa"), one("6:34: error: publishes[0].after: there is no step \"aa\""));
+  EXPECT_EQ(publish("shared: true"), Lines{}) << "where the data lies is the steps' affair";
   EXPECT_EQ(publish("path: x, table: y"), one("6:27: error: publishes[0]: has path and table; keep one of them"));
   EXPECT_EQ(publish("path: out}\n  - {asset: m.y, path: out/a"),
             one("7:24: error: publishes[1].path: \"out/a\" and \"out\" (publishes[0]) would overwrite each other"));

@@ -95,11 +95,10 @@ void Reader::check_presence(const Section& section, YamlValue node) {
     const Inside inside(*this, key.name);
     complain(node.mark(), "is missing, and required");
   }
-  if (section.exactly_one.empty()) return;
-  const std::vector<std::string_view> names = split_words(section.exactly_one);
+  const std::string_view alternatives = section.exactly_one.empty() ? section.at_most_one : section.exactly_one;
   std::vector<std::string_view> present;
   YamlValue last = node;
-  for (const std::string_view name : names) {
+  for (const std::string_view name : split_words(alternatives)) {
     if (const YamlValue found = node.find(name)) {
       present.push_back(name);
       const bool later = present.size() == 1 || std::pair(found.key_mark().line, found.key_mark().column) >
@@ -107,9 +106,11 @@ void Reader::check_presence(const Section& section, YamlValue node) {
       if (later) last = found;
     }
   }
-  if (present.size() == 1) return;
-  if (present.empty()) return complain(node.mark(), fmt::format("needs one of {}", join_words(names, " or ")));
-  complain(last.key_mark(), fmt::format("has {}; keep one of them", join_words(present, " and ")));
+  if (present.empty() && !section.exactly_one.empty()) {
+    complain(node.mark(), fmt::format("needs one of {}", join_words(split_words(alternatives), " or ")));
+  } else if (present.size() > 1) {
+    complain(last.key_mark(), fmt::format("has {}; keep one of them", join_words(present, " and ")));
+  }
 }
 
 }  // namespace eider::workspace

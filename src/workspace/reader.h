@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "workspace/diagnostic.h"
@@ -79,13 +80,21 @@ void take(Value& value, double& out);        ///< number, ratio
 void take(Value& value, std::int64_t& out);  ///< size in bytes
 void take(Value& value, Micros& out);
 void take(Value& value, Instant& out);
-void take(Value& value, model::Overlap& out);
-void take(Value& value, model::Misfire& out);
+void take(Value& value, model::Partitions::Every& out);
 void take(Value& value, SqlText& out);
 void take(Value& value, Command& out);
 void take(Value& value, std::vector<std::string>& out);
 void take(Value& value, std::map<std::string, std::string>& out);
 void take(Value& value, std::map<std::string, int>& out);
+
+/// The index of the written word among the row's choices.
+std::optional<std::size_t> choice_of(Value& value);
+
+template <typename T>
+requires std::is_enum_v<T>
+void take(Value& value, T& out) {
+  if (const auto index = choice_of(value)) out = static_cast<T>(*index);
+}
 
 template <typename T>
 void take(Value& value, std::optional<T>& out) {

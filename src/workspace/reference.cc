@@ -25,6 +25,7 @@ schema workspace` prints the JSON Schema for an editor.
 | size | whole bytes, or with a unit: `64MiB` (KiB, MiB, GiB, TiB count in 1024), `2GB` (kB, MB, GB, TB in 1000) |
 | time | RFC 3339: `2026-03-29T01:00:00Z` or `2026-03-29T03:00:00+02:00` |
 | ratio | `0.1` or `10%` |
+| partition | 1 to 200 letters, digits and `_ - . : + =`, beginning with a letter or digit |
 | text | quote what begins with `*`, `&`, `@`, `!`, `%` or contains `: `; cron expressions always |
 )";
 
@@ -67,6 +68,10 @@ std::string type_words(const Key& key) {
       return "path";
     case Type::asset:
       return "asset name";
+    case Type::partition:
+      return "partition";
+    case Type::file_pattern:
+      return "shell pattern";
     case Type::sql:
       return "path or SQL";
     case Type::command:
@@ -79,6 +84,12 @@ std::string type_words(const Key& key) {
       return "map of whole numbers";
     case Type::section:
       return fmt::format("[map](#{})", key.of->name);
+    case Type::patterns:
+      return "list of names and patterns";
+    case Type::partitions:
+      return "list of partitions";
+    case Type::assets:
+      return fmt::format("map of [maps](#{})", key.of->name);
     case Type::list:
       return fmt::format("list of [maps](#{})", key.of->name);
     case Type::named:
@@ -127,6 +138,7 @@ std::string section_text(const Section& section) {
   std::string out = fmt::format("\n<a id=\"{}\"></a>\n\n{} {}\n\n{}", section.name, is_file ? "##" : "###",
                                 section.title, section.about);
   if (!section.exactly_one.empty()) out += fmt::format(" Exactly one of {}.", alternatives(section.exactly_one));
+  if (!section.at_most_one.empty()) out += fmt::format(" At most one of {}.", alternatives(section.at_most_one));
   if (!section.short_key.empty()) out += fmt::format(" A value in place of the map is its `{}`.", section.short_key);
   out += "\n\n| Key | Takes | Default | Meaning | Since |\n|---|---|---|---|---|\n";
   for (const Key& key : section.keys) out += row(key);

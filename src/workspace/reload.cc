@@ -1,6 +1,11 @@
 #include "workspace/reload.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/check.h"
+#include "base/ids.h"
+#include "workspace/across.h"
 
 namespace eider::workspace {
 namespace {
@@ -19,6 +24,77 @@ std::vector<Diagnostic> news_of(const Workspace& previous, const Workspace& fres
   return news;
 }
 
+/// Names of pipelines whose file is wrong, so that their last good version stays.
+std::vector<std::string> kept_of(const Workspace& previous, const Workspace& fresh) {
+  std::set<std::string_view> named;
+  for (const auto& [file, broken] : fresh.broken) named.insert(broken.pipeline);
+  std::vector<std::string> kept;
+  for (const auto& [name, before] : previous.pipelines) {
+    if (fresh.pipelines.contains(name)) continue;
+    if (fresh.broken.contains(before.pipeline->file) || named.contains(name)) kept.push_back(name);
+  }
+  return kept;
+}
+
+/// Takes a pipeline out of what was loaded: it can't be beside what is kept.
+void refuse(Workspace& fresh, const CrossFinding& finding) {
+  const auto found = fresh.pipelines.find(finding.pipeline);
+  const std::string file = found->second.pipeline->file;
+  Complaints complaints(file, "");
+  complaints.add(Severity::error, {}, finding.key,
+                 finding.message + "; so it is with the last good version of a pipeline whose file is wrong");
+  std::vector<Diagnostic> said = complaints.take();
+  fresh.broken[file] = BrokenFile{finding.pipeline, content_hash(found->second.hash + format(said.front()))};
+  const auto place = std::upper_bound(fresh.diagnostics.begin(), fresh.diagnostics.end(), file,
+                                      [](const std::string& a, const Diagnostic& b) { return a < b.file; });
+  fresh.diagnostics.insert(place, std::move(said.front()));
+  fresh.pipelines.erase(found);
+}
+
+/// All pipelines are as they were, so it is a watched folder that makes the circle.
+void keep_assets(const Workspace& previous, Workspace& fresh) {
+  fresh.settings.assets = previous.settings.assets;
+  const Diagnostic said{"eider.yaml",
+                        0,
+                        0,
+                        Severity::error,
+                        "assets",
+                        "stay as they were: with these, pipelines would start themselves for ever",
+                        "",
+                        ""};
+  fresh.broken[said.file] = BrokenFile{"", content_hash(format(said))};
+  fresh.diagnostics.insert(fresh.diagnostics.begin(), said);
+}
+
+/// What was in force had no conflict (a circle of pipelines that start each other, an asset that several publish),
+/// and what was loaded has none; last good versions among what was loaded may make one. Then what is new in it waits
+/// too, until there is none: at the latest when all is as it was.
+void settle_beside_kept(const Workspace& previous, Workspace& fresh) {
+  while (true) {
+    const std::vector<std::string> kept = kept_of(previous, fresh);
+    if (kept.empty()) return;
+    Workspace together;
+    together.root = fresh.root;
+    together.settings = fresh.settings;
+    together.pipelines = fresh.pipelines;
+    for (const std::string& name : kept) together.pipelines.emplace(name, previous.pipelines.at(name));
+    bool in_conflict = false;
+    bool changed = false;
+    for (const CrossFinding& finding : check_across(together)) {
+      if (finding.kind != CrossFinding::Kind::conflict) continue;
+      in_conflict = true;
+      const auto now = fresh.pipelines.find(finding.pipeline);
+      if (now == fresh.pipelines.end()) continue;
+      const auto before = previous.pipelines.find(finding.pipeline);
+      if (before != previous.pipelines.end() && before->second.hash == now->second.hash) continue;
+      refuse(fresh, finding);
+      changed = true;
+    }
+    if (!in_conflict) return;
+    if (!changed) return keep_assets(previous, fresh);
+  }
+}
+
 std::vector<std::string> names_of(const Workspace& workspace) {
   std::vector<std::string> names;
   for (const auto& [name, loaded] : workspace.pipelines) names.push_back(name);
@@ -30,6 +106,7 @@ std::vector<std::string> names_of(const Workspace& workspace) {
 Reloaded merge(const Workspace& previous, Workspace fresh) {
   EIDER_CHECK(previous.usable, "nothing was loaded before");
   Reloaded out;
+  if (fresh.usable) settle_beside_kept(previous, fresh);
   out.news = news_of(previous, fresh);
   if (!fresh.usable) {
     out.workspace = previous;
@@ -39,13 +116,12 @@ Reloaded merge(const Workspace& previous, Workspace fresh) {
     return out;
   }
   out.settings_changed = !(previous.settings == fresh.settings);
+  out.kept = kept_of(previous, fresh);
   for (const auto& [name, before] : previous.pipelines) {
     const auto now = fresh.pipelines.find(name);
     if (now != fresh.pipelines.end()) {
       if (now->second.hash != before.hash) out.changed.push_back(name);
-    } else if (fresh.broken.contains(before.pipeline->file)) {
-      out.kept.push_back(name);
-    } else {
+    } else if (!std::binary_search(out.kept.begin(), out.kept.end(), name)) {
       out.removed.push_back(name);
     }
   }

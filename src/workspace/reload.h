@@ -21,6 +21,8 @@ struct Reloaded {
 };
 
 /// Good files take effect; a broken file keeps the pipeline that it last gave; a broken eider.yaml keeps everything.
+/// What holds from now on has no circle of pipelines that start each other: a good file that would make one with a last
+/// good version does not take effect before that is mended, and its last version stays as well.
 /// `previous` is usable: a first load that is not has nothing to be merged with.
 Reloaded merge(const Workspace& previous, Workspace fresh);
 

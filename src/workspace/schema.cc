@@ -12,6 +12,9 @@ namespace {
 namespace json = boost::json;
 
 constexpr const char* kNamePattern = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$";
+constexpr const char* kAssetPattern = "^[A-Za-z0-9][A-Za-z0-9_-]*([.][A-Za-z0-9][A-Za-z0-9_-]*)*$";
+constexpr const char* kGlobPattern = "^([A-Za-z0-9_.*?!-]|\\[|\\])+$";
+constexpr const char* kPartitionPattern = "^[A-Za-z0-9][A-Za-z0-9_.:+=-]*$";
 
 /// A text as YAML sees it: what is not in quotes may look like a number or a boolean.
 json::array any_scalar() { return {"string", "number", "boolean"}; }
@@ -57,6 +60,15 @@ json::object collection_schema(const Key& key) {
                                 json::object{{"type", any_scalar()}}}}};
     case Type::names:
       return list_of(pattern(any_scalar(), kNamePattern));
+    case Type::patterns: {
+      const json::object one = pattern(any_scalar(), kGlobPattern);
+      json::object several = list_of(one);
+      several["type"] = "array";
+      several["minItems"] = 1;
+      return {{"anyOf", json::array{std::move(several), one}}};
+    }
+    case Type::partitions:
+      return list_of(pattern(any_scalar(), kPartitionPattern));
     case Type::variables:
       return map_of(json::object{{"type", any_scalar()}}, "^(?!EIDER_)[A-Za-z_][A-Za-z0-9_]*$");
     case Type::weights:
@@ -66,6 +78,8 @@ json::object collection_schema(const Key& key) {
       return list_of(reference(*key.of));
     case Type::named:
       return map_of(reference(*key.of), kNamePattern);
+    case Type::assets:
+      return map_of(reference(*key.of), kAssetPattern);
     default:
       return reference(*key.of);
   }
@@ -75,6 +89,10 @@ json::object schema_of(const Key& key) {
   switch (key.type) {
     case Type::name:
       return pattern(any_scalar(), kNamePattern);
+    case Type::asset:
+      return pattern(any_scalar(), kAssetPattern);
+    case Type::partition:
+      return pattern(any_scalar(), kPartitionPattern);
     case Type::boolean:
       return {{"type", "boolean"}};
     case Type::integer:
@@ -107,7 +125,7 @@ json::object schema_of(const Key& key) {
     case Type::timezone:
     case Type::path:
     case Type::any_path:
-    case Type::asset:
+    case Type::file_pattern:
     case Type::sql:
       return {{"type", any_scalar()}};
     default:
@@ -144,6 +162,9 @@ json::object definition(const Section& section, bool is_root) {
   for (const std::string_view name : split_words(section.exactly_one))
     one.push_back(json::object{{"required", {name}}});
   if (!one.empty()) out["oneOf"] = std::move(one);
+  json::array together;
+  for (const std::string_view name : split_words(section.at_most_one)) together.emplace_back(name);
+  if (!together.empty()) out["not"] = json::object{{"required", std::move(together)}};
   return out;
 }
 

@@ -121,6 +121,7 @@ class Checker {
     if (word == "pattern") return !value.is_string() || fits(rule, value.get_string());
     if (word == "minimum") return !value.is_number() || value.to_number<double>() >= rule.to_number<double>();
     if (word == "maximum") return !value.is_number() || value.to_number<double>() <= rule.to_number<double>();
+    if (word == "not") return !holds(rule.as_object(), value);
     if (word == "anyOf") return count_holding(rule, value) > 0;
     if (word == "oneOf") return count_holding(rule, value) == 1;
     if (word == "minItems") return !value.is_array() || value.get_array().size() >= rule.to_number<std::size_t>();
@@ -166,7 +167,7 @@ class Both : public ::testing::Test {
   Both()
       : pipeline_(json::parse(schema_json(SchemaOf::pipeline))),
         workspace_(json::parse(schema_json(SchemaOf::workspace))) {
-    folder_.write("eider.yaml", "pools: {heavy: 1, net: 8}\n");
+    folder_.write("eider.yaml", "pools: {heavy: 1, net: 8}\nassets: {ext.x: , ext.y: , ext.z: , exxt.z: }\n");
     folder_.write("sql/x.sql", "select 1");
   }
 
@@ -208,6 +209,12 @@ TEST_F(Both, AcceptTheSamePipelines) {
       kHead + "pools: {heavy: 1, net: 2}\n",
       kHead + "database: w.duckdb\npublishes: [{asset: a.b, table: t, after: a}, {asset: c, path: out/x}]\n",
       kHead + "database: {file: /tmp/w.duckdb, mode: read}\n",
+      kHead + "publishes: [{asset: a.b, shared: true}, {asset: 2026}]\npartitions: {names: [eu, 2026, a=b+1]}\n",
+      kHead + "triggers:\npartitions: {every: day, start: 2026-01-01, end: 2026-12-31}\n",
+      kHead +
+          "triggers:\n  - {id: t, assets: ext.x}\n  - {id: u, assets: ['ext.*', ext.y], match: all, partition: same, "
+          "on: changed, start: earliest, order: strict}\n  - {id: v, assets: 'e?[xy]t.*', debounce: 30s, max_wait: "
+          "5m}\n  - {id: w, assets: [\"*\"], batch: true}\n",
       R"(pipeline: x
 steps:
   - {id: a, sql: sql/x.sql, transaction: none}
@@ -228,7 +235,21 @@ TEST_F(Both, RefuseTheSamePipelines) {
       "pipeline: x\n",
       "pipeline: a/b\nsteps: [{id: a, run: [x]}]\n",
       kHead + "unknown: 1\n",
-      kHead + "triggers: []\n",
+      kHead + "freshness: 1h\n",
+      kHead + "triggers: [{id: a}]\n",
+      kHead + "triggers: [{id: a, assets: []}]\n",
+      kHead + "triggers: [{id: a, assets: {raw.x: 1}}]\n",
+      kHead + "triggers: [{id: a, assets: 'raw x'}]\n",
+      kHead + "triggers: [{id: a, assets: raw.x, match: some}]\n",
+      kHead + "triggers: [{id: a, assets: raw.x, batch: yes}]\n",
+      kHead + "triggers: [{id: a, assets: raw.x, debounce: 5}]\n",
+      kHead + "triggers: [{id: a, assets: raw.x, on: change}]\n",
+      kHead + "triggers: {id: a, assets: raw.x}\n",
+      kHead + "partitions: {}\n",
+      kHead + "partitions: [a]\n",
+      kHead + "partitions: {names: [a/b]}\n",
+      kHead + "partitions: {every: week}\n",
+      kHead + "partitions: {every: day, names: [a]}\n",
       kHead + "schedules: [{id: a}]\n",
       kHead + "schedules: [{id: a, every: 5s, cron: '* * * * *'}]\n",
       kHead + "schedules: [{id: a, every: 5}]\n",
@@ -246,7 +267,8 @@ TEST_F(Both, RefuseTheSamePipelines) {
       kHead + "database: {mode: read}\n",
       kHead + "description: {a: b}\n",
       kHead + "description:\n",
-      kHead + "publishes: [{asset: a}]\n",
+      kHead + "publishes: [{asset: a, path: x, table: y}]\n",
+      kHead + "publishes: [{asset: a..b}]\n",
       "pipeline: x\nsteps: [{id: a}]\n",
       "pipeline: x\nsteps: [{id: a, run: []}]\n",
       "pipeline: x\nsteps: [{id: a, run: [x], env: {EIDER_X: 1}}]\n",
@@ -269,6 +291,11 @@ TEST_F(Both, AgreeOnSettings) {
        "{max_attempts: 2}}\n",
        true},
       {"resources: {memory: 8GiB}\nlogs: {limit: 1MiB}\nserver: {drain_timeout: 0s}\n", true},
+      {"assets:\n  raw.x:\n  raw.y: {description: 5, watch: in, files: '*.csv', settle: 500ms}\n", true},
+      {"assets: {raw/x: }\n", false},
+      {"assets: [raw.x]\n", false},
+      {"assets: {raw.x: {watch: in, settle: 5}}\n", false},
+      {"assets: {raw.x: {path: in}}\n", false},
       {"workers: {max: 0}\n", false},
       {"workers: 4\n", false},
       {"worker: {max: 4}\n", false},
@@ -315,12 +342,15 @@ TEST_F(Both, WhatTheTableCallsADefaultIsOne) {
   };
   const std::string bare =
       "pipeline: x\ndatabase:\n  file: w\nschedules:\n  - id: s\n    every: 5s\n"
+      "triggers:\n  - id: t\n    assets: ext.x\npublishes:\n  - asset: a\n"
       "steps:\n  - id: q\n    sql: select 1\n";
-  const std::string written = "pipeline: x\n" + defaults_of(pipeline_section(), "") + "database:\n  file: w\n" +
-                              defaults_of(section_named("database"), "  ") + "schedules:\n  - id: s\n    every: 5s\n" +
-                              defaults_of(section_named("schedule"), "    ") + "retry:\n" +
-                              defaults_of(section_named("retry"), "  ") + "steps:\n  - id: q\n    sql: select 1\n" +
-                              defaults_of(section_named("step"), "    ");
+  const std::string written =
+      "pipeline: x\n" + defaults_of(pipeline_section(), "") + "database:\n  file: w\n" +
+      defaults_of(section_named("database"), "  ") + "schedules:\n  - id: s\n    every: 5s\n" +
+      defaults_of(section_named("schedule"), "    ") + "triggers:\n  - id: t\n    assets: ext.x\n" +
+      defaults_of(section_named("trigger"), "    ") + "publishes:\n  - asset: a\n" +
+      defaults_of(section_named("publish"), "    ") + "retry:\n" + defaults_of(section_named("retry"), "  ") +
+      "steps:\n  - id: q\n    sql: select 1\n" + defaults_of(section_named("step"), "    ");
   // The line of the SQL text differs for itself.
   const auto without_line = [](std::string text) {
     const std::size_t at = text.find("\"sql_first_line\":");
@@ -332,12 +362,15 @@ TEST_F(Both, WhatTheTableCallsADefaultIsOne) {
   std::filesystem::remove(folder_.path("pipelines/x.yaml"));
   std::string settings;
   for (const Key& key : workspace_section().keys) {
-    if (key.of != nullptr && key.name != "pools") {
+    if (key.of != nullptr && key.type == Type::section) {
       settings += fmt::format("{}:\n{}", key.name, defaults_of(*key.of, "  "));
     }
   }
   folder_.write("eider.yaml", settings);
   EXPECT_EQ(load_workspace(folder_.path())->settings, model::Settings()) << settings;
+  folder_.write("eider.yaml", "assets:\n  x:\n    watch: in\n" + defaults_of(section_named("asset"), "    "));
+  model::ExternalAsset usual{"x", "", "in"};
+  EXPECT_EQ(load_workspace(folder_.path())->settings.assets.at("x"), usual);
 }
 
 TEST(Schema, NamesEveryKeyAndNoOther) {
@@ -356,21 +389,26 @@ TEST(Schema, NamesEveryKeyAndNoOther) {
   }
 }
 
-TEST(Keys, ChoicesFollowTheEnums) {
-  const auto choices = [](std::string_view name) {
-    for (const Key& key : section_named("schedule").keys) {
-      if (key.name == name) return split_words(key.choices);
+/// The words of a choice are those of the enum that they are read into, in its order from `first` on.
+template <typename Enum>
+void follows(std::string_view section, std::string_view name, int first = 0) {
+  for (const Key& key : section_named(section).keys) {
+    if (key.name != name) continue;
+    const auto words = split_words(key.choices);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      EXPECT_EQ(words[i], model::to_text(static_cast<Enum>(first + static_cast<int>(i)))) << name;
     }
-    return std::vector<std::string_view>();
-  };
-  const auto overlap = choices("overlap");
-  ASSERT_EQ(overlap.size(), 4u);
-  for (int i = 0; i < 4; ++i)
-    EXPECT_EQ(overlap[static_cast<std::size_t>(i)], model::to_text(static_cast<model::Overlap>(i)));
-  const auto misfire = choices("misfire");
-  ASSERT_EQ(misfire.size(), 3u);
-  for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(misfire[static_cast<std::size_t>(i)], model::to_text(static_cast<model::Misfire>(i)));
+    EXPECT_GE(words.size(), 2u) << name;
+  }
+}
+
+TEST(Keys, ChoicesFollowTheEnums) {
+  follows<model::Overlap>("schedule", "overlap");
+  follows<model::Misfire>("schedule", "misfire");
+  follows<model::Trigger::Match>("trigger", "match");
+  follows<model::Trigger::Start>("trigger", "start");
+  follows<model::Trigger::Order>("trigger", "order");
+  follows<model::Partitions::Every>("partitions", "every", 1);
 }
 
 // EIDER_WRITE_REFERENCE=1 workspace_test --gtest_filter='Reference.*' writes the page anew.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/glob.h"
 #include "timing/cron.h"
 #include "timing/zone.h"
 #include "workspace/expand.h"
@@ -101,19 +102,6 @@ std::string show_size(double bytes) {
   return bytes >= kib ? fmt::format("{}KiB", bytes / kib) : fmt::format("{} bytes", bytes);
 }
 
-/// The index of the written word among the row's choices.
-std::optional<std::size_t> choice_of(Value& value) {
-  const auto text = scalar(value, value.node, "one word");
-  if (!text) return std::nullopt;
-  const std::vector<std::string_view> choices = split_words(value.key.choices);
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (choices[i] == *text) return i;
-  }
-  value.complain(fmt::format("\"{}\" is not one of {}", shown(*text), join_words(choices, ", ")),
-                 std::string(closest(*text, choices)));
-  return std::nullopt;
-}
-
 struct SizeUnit {
   std::string_view name;
   double bytes;
@@ -156,6 +144,18 @@ Result<void> check_any_path(std::string_view path) {
   return {};
 }
 
+/// A shell pattern over names of files.
+Result<void> check_file_pattern(std::string_view pattern) {
+  constexpr std::size_t longest = 255;
+  const char* why = pattern.empty()                               ? "is empty"
+                    : pattern.find('/') != std::string_view::npos ? "has a /"
+                    : pattern.size() > longest                    ? "is longer than any name"
+                                                                  : nullptr;
+  if (why == nullptr) return {};
+  return Error{ErrorCode::invalid,
+               fmt::format("\"{}\" {}; expected a pattern over names of files, like *.csv", shown(pattern), why)};
+}
+
 /// What the row's type asks of a text; true when it holds.
 bool check_text(Value& value, const std::string& text) {
   const auto check = [](const auto& parsed) { return parsed ? Result<void>() : Result<void>(parsed.error()); };
@@ -166,6 +166,16 @@ bool check_text(Value& value, const std::string& text) {
       break;
     case Type::asset:
       checked = model::check_asset_name(text);
+      break;
+    case Type::patterns:
+      checked = model::is_glob(text) ? model::check_glob(text) : model::check_asset_name(text);
+      break;
+    case Type::partition:
+    case Type::partitions:
+      checked = model::check_partition(text);
+      break;
+    case Type::file_pattern:
+      checked = check_file_pattern(text);
       break;
     case Type::path:
       checked = check_inside(text);
@@ -187,6 +197,18 @@ bool check_text(Value& value, const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<std::size_t> choice_of(Value& value) {
+  const auto text = scalar(value, value.node, "one word");
+  if (!text) return std::nullopt;
+  const std::vector<std::string_view> choices = split_words(value.key.choices);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i] == *text) return i;
+  }
+  value.complain(fmt::format("\"{}\" is not one of {}", shown(*text), join_words(choices, ", ")),
+                 std::string(closest(*text, choices)));
+  return std::nullopt;
+}
 
 void take(Value& value, std::string& out) {
   auto text = text_of(value, value.node);
@@ -260,12 +282,9 @@ void take(Value& value, Instant& out) {
   out = *at;
 }
 
-void take(Value& value, model::Overlap& out) {
-  if (const auto index = choice_of(value)) out = static_cast<model::Overlap>(*index);
-}
-
-void take(Value& value, model::Misfire& out) {
-  if (const auto index = choice_of(value)) out = static_cast<model::Misfire>(*index);
+void take(Value& value, model::Partitions::Every& out) {
+  const auto index = choice_of(value);
+  if (index) out = static_cast<model::Partitions::Every>(*index + 1);  // `none` is what is not written
 }
 
 void take(Value& value, SqlText& out) {
@@ -295,6 +314,10 @@ void take(Value& value, Command& out) {
 
 void take(Value& value, std::vector<std::string>& out) {
   if (value.node.kind() == Kind::null) return;
+  if (value.key.type == Type::patterns && value.node.kind() == Kind::scalar) {
+    take(value, out.emplace_back());
+    return;
+  }
   if (value.node.kind() != Kind::list) {
     return value.complain(fmt::format("expected a list like [a, b], found {}", what_it_is(value.node)));
   }
@@ -302,7 +325,9 @@ void take(Value& value, std::vector<std::string>& out) {
   for (YamlValue item = value.node.first(); item; item = item.next(), ++index) {
     const Reader::Inside inside(value.reader, index);
     auto name = text_of(value, item, "a name");
-    out.push_back(name ? *std::move(name) : std::string());
+    Value inner{value.reader, value.key, item};
+    const bool good = name && check_text(inner, *name);
+    out.push_back(good ? *std::move(name) : std::string());
   }
 }
 

@@ -2,10 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "base/utf8.h"
-
 namespace eider::workspace {
 namespace {
 
@@ -53,26 +49,6 @@ std::string join_words(const std::vector<std::string_view>& words, std::string_v
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i > 0) out += i + 1 == words.size() ? last_joint : std::string_view(", ");
     out += words[i];
-  }
-  return out;
-}
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t longest = 60;
-  std::string out;
-  std::size_t characters = 0;
-  while (!text.empty()) {
-    if (++characters > longest) return out + "…";
-    const std::size_t length = first_character(text).length;
-    const auto c = static_cast<unsigned char>(text.front());
-    if (c == '\n') {
-      out += "\\n";
-    } else if (length == 0 || c < 0x20 || c == 0x7F) {
-      out += fmt::format("\\x{:02X}", c);
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
 }

@@ -136,6 +136,19 @@ class Server:
         """Oldest first."""
         return self.items(f"/api/v1/occurrences?schedule={schedule}")[::-1]
 
+    def materialize(self, asset, key=None, **facts):
+        """Something outside has made the asset; the id of the event."""
+        headers = {"Idempotency-Key": key} if key else None
+        return self.post(f"/api/v1/assets/{asset}/materializations", facts, headers)["id"]
+
+    def events(self, asset):
+        """Materializations of an asset, oldest first."""
+        return self.items(f"/api/v1/materializations?asset={asset}")[::-1]
+
+    def deliveries(self, trigger):
+        """In the order of their events."""
+        return self.items(f"/api/v1/deliveries?trigger={trigger}")[::-1]
+
     def log(self, run_id, **query):
         ask = "&".join(f"{name}={value}" for name, value in query.items())
         status, text, _ = self.request("GET", f"/api/v1/runs/{run_id}/logs" + (f"?{ask}" if ask else ""))

@@ -26,17 +26,22 @@ build_program() {
   ninja -C "$folder" -j "$jobs" "${quiet[@]}" || fail "the build failed: the compiler's message is above."
 }
 
-# run_tests FOLDER [E2E…]: both runners, each to its own closing line, whatever the other says; all of tests/e2e unless
-# some of it is named.
+# run_tests FOLDER [TESTS…]: each runner to its own closing line, whatever the others say; all of tests/e2e and tests/crash
+# unless some of it is named.
 run_tests() {
-  local folder=$1 failed=() e2e=("${@:2}")
-  [[ ${#e2e[@]} -gt 0 ]] || e2e=(tests/e2e)
+  local folder=$1 failed=() named=("${@:2}")
   step "Testing modules ($folder)"
   "${test_prefix[@]}" ctest --test-dir "$folder" --output-on-failure -j "$jobs" </dev/null || failed+=("ctest")
-  if compgen -G 'tests/e2e/test_*.py' >/dev/null; then
-    step "Testing the program end to end ($folder/eider)"
-    EIDER_PROGRAM=$PWD/$folder/eider "${test_prefix[@]}" \
-      /usr/bin/python3 -B -m pytest -p no:cacheprovider -q "${e2e[@]}" </dev/null || failed+=("pytest")
+  step "Testing the program end to end ($folder/eider)"
+  black_box "$folder" "${named[@]:-tests/e2e}" || failed+=("end to end")
+  if [[ ${#named[@]} -eq 0 ]]; then
+    step "Killing the program ($folder/eider)"
+    black_box "$folder" tests/crash || failed+=("crash")
   fi
   [[ ${#failed[@]} -eq 0 ]] || fail "tests failed (${failed[*]}): their messages are above."
+}
+
+# black_box FOLDER TESTS…: the tests that know nothing but the built program.
+black_box() {
+  EIDER_PROGRAM=$PWD/$1/eider "${test_prefix[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -q "${@:2}" </dev/null
 }
