@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <cerrno>
 
+#include "base/fault.h"
 #include "wire/layout.h"
 
 namespace eider::worker {
@@ -36,6 +37,7 @@ void Attempt::start() {
     stop(model::Outcome::released, ready.error().message);
     return;
   }
+  fault::point("attempt.begun");
   if (auto prepared = prepare(); !prepared) {
     fail(prepared.error().message);
     return;

@@ -67,6 +67,7 @@ class Attempt {
   /// One step of the DAG.
   struct Node {
     const model::Step* step = nullptr;
+    std::unique_ptr<PublishWork> work;       ///< of one that publishes, once started; outlives what runs it
     std::unique_ptr<StepRun> run;            ///< while it runs
     std::optional<wire::StepResult> result;  ///< once it is over
     std::optional<Instant> started_at;
@@ -74,9 +75,8 @@ class Attempt {
     Micros held_wait{};
     Reactor::TimerId held_timer = 0;
     double progress = -1;
-    bool publishes = false;             ///< none of the pipeline's steps
-    std::string after;                  ///< of one that publishes: the step, or empty for the end of the run
-    std::unique_ptr<PublishWork> work;  ///< what it does, once started
+    bool publishes = false;  ///< none of the pipeline's steps
+    std::string after;       ///< of one that publishes: the step, or empty for the end of the run
   };
 
   Result<void> make_places();

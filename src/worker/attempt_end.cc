@@ -56,6 +56,7 @@ bool Attempt::end() {
   if (!stuck_) {
     lock_.reset();
     services_.reports.send(wire::Finished{std::move(result)});
+    fault::point("attempt.reported");
   }
   return true;
 }

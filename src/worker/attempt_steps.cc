@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/fault.h"
 #include "wire/processes.h"
 #include "worker/attempt.h"
 #include "worker/facts.h"
@@ -91,6 +92,7 @@ void Attempt::start_step(Node& node) {
     return;
   }
   if (node.publishes) return;
+  fault::point("attempt.step_started");
   services_.reports.send(
       wire::StepStarted{job_.run_id, job_.attempt, node.step->id, node.run->pid(), *node.started_at});
   if (!node.step->timeout) return;
