@@ -62,12 +62,30 @@ std::string derived_id(std::initializer_list<std::string_view> parts) {
   return uuid_text(b, 8);
 }
 
-std::string content_hash(std::string_view text) {
+struct ContentHash::State {
+  crypto_generichash_state hash;
+};
+ContentHash::ContentHash() : state_(std::make_unique<State>()) {
+  crypto_generichash_init(&state_->hash, nullptr, 0, Bytes16().size());
+}
+ContentHash::~ContentHash() = default;
+
+void ContentHash::add(std::string_view piece) {
+  crypto_generichash_update(&state_->hash, reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
+}
+
+std::string ContentHash::finish() {
   Bytes16 b{};
-  crypto_generichash(b.data(), b.size(), reinterpret_cast<const unsigned char*>(text.data()), text.size(), nullptr, 0);
+  crypto_generichash_final(&state_->hash, b.data(), b.size());
   std::string out;
   for (const unsigned char byte : b) out += fmt::format("{:02x}", byte);
   return out;
+}
+
+std::string content_hash(std::string_view text) {
+  ContentHash hash;
+  hash.add(text);
+  return hash.finish();
 }
 
 bool is_uuid(std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,22 @@ inline constexpr std::size_t short_id_length = 18;
 std::string derived_id(std::initializer_list<std::string_view> parts);
 /// BLAKE2b-128 of the text as 32 hex digits.
 std::string content_hash(std::string_view text);
+/// The same of a content that comes in pieces: however it is cut, content_hash of the whole. One thread.
+class ContentHash {
+ public:
+  ContentHash();
+  ~ContentHash();
+  ContentHash(const ContentHash&) = delete;
+  ContentHash& operator=(const ContentHash&) = delete;
+
+  void add(std::string_view piece);
+  /// Once, at the end.
+  std::string finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 /// True for the canonical lower-case form of any UUID; checked before an id becomes part of a path.
 bool is_uuid(std::string_view text);
 

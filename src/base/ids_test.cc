@@ -98,5 +98,15 @@ TEST(Random, SeededRepeatsAndUnitStaysBelowOne) {
   EXPECT_NE(system.next(), system.next());
 }
 
+RC_GTEST_PROP(ContentHash, IsThatOfTheWholeHoweverItIsCut, (const std::vector<std::string>& pieces)) {
+  ContentHash hash;
+  std::string whole;
+  for (const std::string& piece : pieces) {
+    hash.add(piece);
+    whole += piece;
+  }
+  RC_ASSERT(hash.finish() == content_hash(whole));
+}
+
 }  // namespace
 }  // namespace eider

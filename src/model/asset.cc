@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "model/run.h"
 
 namespace eider::model {
 namespace {
@@ -36,7 +37,10 @@ std::string materialization_id(std::string_view origin, std::string_view asset, 
 }
 
 std::string delivery_id(std::string_view trigger, std::string_view event_id) {
-  return derived_id({"delivery", trigger, event_id});
+  std::string id = derived_id({"delivery", trigger, event_id});
+  const std::string_view group = event_id.substr(0, id_group_length);
+  id.replace(0, group.size(), group);
+  return id;
 }
 
 }  // namespace eider::model

@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/ids.h"
 #include "model/change.h"
 #include "model/glob.h"
 #include "model/pipeline.h"
@@ -379,6 +380,25 @@ RC_GTEST_PROP(OccurrenceId, DiffersByScheduleAndInstant, (const std::string& sch
   RC_ASSERT(occurrence_id(schedule, from_us(at)) == occurrence_id(schedule, from_us(at)));
   RC_ASSERT(occurrence_id(schedule, from_us(at)) != occurrence_id(schedule, from_us(at ^ 1)));
   RC_ASSERT(occurrence_id(schedule + "x", from_us(at)) != occurrence_id(schedule, from_us(at)));
+}
+
+TEST(OccurrenceId, OfOneMinuteBeginAlike) {
+  const Instant noon = from_us(1'800'000'000'000'000);
+  const std::string id = occurrence_id("p/a", noon);
+  EXPECT_TRUE(is_uuid(id)) << id;
+  EXPECT_EQ(id.substr(0, id_group_length), occurrence_id("q/b", noon + std::chrono::seconds(59)).substr(0, 4));
+  EXPECT_NE(id.substr(0, id_group_length), occurrence_id("p/a", noon + std::chrono::seconds(60)).substr(0, 4));
+  EXPECT_TRUE(is_uuid(occurrence_id("p/a", from_us(-1)))) << "before 1970 too";
+}
+
+TEST(DeliveryId, OfOneEventBeginsAlikeAndDiffersByTrigger) {
+  const std::string event = materialization_id("run", "raw.flights", "", "abc");
+  const std::string id = delivery_id("p/a", event);
+  EXPECT_TRUE(is_uuid(id)) << id;
+  EXPECT_EQ(id.substr(0, id_group_length), event.substr(0, id_group_length));
+  EXPECT_EQ(id, delivery_id("p/a", event));
+  EXPECT_NE(id, delivery_id("p/b", event));
+  EXPECT_NE(id.substr(18), delivery_id("p/a", materialization_id("run", "raw.flights", "", "abd")).substr(18));
 }
 
 }  // namespace

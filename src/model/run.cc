@@ -125,7 +125,10 @@ Result<Taken> parse_taken(std::string_view text) {
 }
 
 std::string occurrence_id(std::string_view schedule, Instant scheduled_for) {
-  return derived_id({"occurrence", schedule, std::to_string(to_us(scheduled_for))});
+  std::string id = derived_id({"occurrence", schedule, std::to_string(to_us(scheduled_for))});
+  const std::int64_t minute = to_us(scheduled_for) / 60'000'000;
+  id.replace(0, id_group_length, fmt::format("{:04x}", static_cast<std::uint16_t>(minute)));
+  return id;
 }
 
 }  // namespace eider::model

@@ -148,6 +148,9 @@ struct Occurrence {
   std::string run_id;  ///< of `run` and `coalesced`
   bool operator==(const Occurrence&) const = default;
 };
+/// So many characters of an occurrence's and a delivery's id say what it belongs with (the minute, the event), the rest
+/// is the hash: what is written together then lies together in an index over ids, however long history is.
+inline constexpr std::size_t id_group_length = 4;
 /// identity = hash(schedule, instant): what makes a second run of one occurrence impossible (I6).
 std::string occurrence_id(std::string_view schedule, Instant scheduled_for);
 

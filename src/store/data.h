@@ -17,16 +17,17 @@ template <typename T>
 struct Page;
 
 struct MaterializationFilter {
-  std::optional<std::string> asset;  ///< at most one of asset, pipeline and run_id is set
-  std::optional<std::string> pipeline;
-  std::optional<std::string> run_id;
+  std::optional<std::string> asset{};  ///< at most one of asset, pipeline and run_id is set
+  std::optional<std::string> pipeline{};
+  std::optional<std::string> run_id{};
 };
 struct DeliveryFilter {
-  std::optional<std::string> trigger;  ///< `pipeline/id`; at most one of trigger, pipeline, event_id and run_id is set
-  std::optional<std::string> pipeline;
-  std::optional<std::string> event_id;
-  std::optional<std::string> run_id;
-  std::optional<model::DeliveryState> state;
+  std::optional<std::string>
+      trigger{};  ///< `pipeline/id`; at most one of trigger, pipeline, event_id and run_id is set
+  std::optional<std::string> pipeline{};
+  std::optional<std::string> event_id{};
+  std::optional<std::string> run_id{};
+  std::optional<model::DeliveryState> state{};
 };
 
 /// Lists are newest first; the rules of Reader hold.

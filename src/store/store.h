@@ -72,8 +72,9 @@ struct OpenState {
 ///   begins before: the same set then decides its earlier part again, with OccurrencesDecided from `to` to `to`.
 /// - AttemptEnded with an event that transitions.h does not know for a running attempt does not apply. A run that goes
 ///   back to the queue keeps started_at and cancel_asked_at.
-/// - AttemptEnded, QueuedCancelled: where the run ends, its claimed deliveries end with it, in the same statement's
-///   transaction, found through an index that holds claimed ones only.
+/// - AttemptEnded, QueuedCancelled: where a run made for data ends, its claimed deliveries end with it, found through
+///   an index by run.
+/// - RunRestarted changes state, failures, interruptions, not_before, finished_at, cancel_asked_at, reason and error.
 /// - AssetMaterialized gives the event the next number, and its deliveries that number.
 /// A run with an occurrence_id has its scheduled_for, and enters as `queued` (checked).
 class Store : public DataQueries {

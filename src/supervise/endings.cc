@@ -11,13 +11,32 @@ constexpr Micros kFirstPause = std::chrono::milliseconds(1);
 constexpr Micros kLongestPause = std::chrono::seconds(1);
 constexpr std::size_t kLargestResult = 64UL << 20;
 
+void add_line(std::string& to, const std::string& line) { to += (to.empty() ? "" : "\n") + line; }
+
+/// What the attempt published while it ran. Of what can't be put in place nothing is told.
+void collect_published(const std::string& folder, int attempt, Remains& out) {
+  const std::string path = wire::Layout::attempt_published(folder, attempt);
+  const auto text = read_file(path, kLargestResult);
+  if (!text && text.error().code == ErrorCode::not_found) return;
+  auto found = text ? wire::decode_published(*text) : Result<wire::PublishedSoFar>(text.error());
+  if (!found) return add_line(out.error, path + ": " + found.error().message);
+  out.published = std::move(found->publications);
+  for (const wire::Rename& rename : found->renames) {
+    const auto applied = wire::apply_renames({rename});
+    if (applied) continue;
+    add_line(out.error, applied.error().message);
+    std::erase_if(out.published, [&](const auto& publication) { return publication.asset == rename.asset; });
+  }
+}
+
 /// Runs where the disk may be slow. A result whose files can't be put in place is a failure, as when its worker says
 /// so.
 Remains collect_remains(const std::string& folder, const std::string& run_id, int attempt) {
   Remains out;
+  collect_published(folder, attempt, out);
   auto found = read_result(folder, run_id, attempt);
   if (!found) {
-    out.error = found.error().message;
+    add_line(out.error, found.error().message);
     return out;
   }
   out.result = std::move(*found);
@@ -25,6 +44,7 @@ Remains collect_remains(const std::string& folder, const std::string& run_id, in
   if (auto applied = wire::apply_renames(out.result->renames); !applied) {
     out.result->outcome = model::Outcome::failed;
     out.result->error = applied.error().message;
+    out.result->publications.clear();
   }
   return out;
 }

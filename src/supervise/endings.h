@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/reactor.h"
 #include "supervise/background.h"
@@ -20,8 +21,9 @@ namespace eider::supervise {
 /// What was found when nothing of the attempt was left.
 struct Remains {
   std::optional<wire::AttemptResult> result;
-  int left_over_processes = 0;  ///< had to be killed
-  std::string error;            ///< the result on disk can't be read
+  std::vector<wire::Publication> published;  ///< before its end (`after: STEP`), and in place
+  int left_over_processes = 0;               ///< had to be killed
+  std::string error;                         ///< what is on disk can't be read, or can't be put in place
 };
 
 /// The result that an attempt left on disk; none where there is none. `corrupt`: damaged, of another attempt, or of a
@@ -41,7 +43,8 @@ class Endings {
   struct Request {
     std::string run_id;
     int attempt = 0;
-    /// The worker reported it; otherwise it is looked for on disk, and its renames are done again.
+    /// The worker reported it, and whatever it published before; otherwise both are looked for on disk, and their
+    /// renames are done again.
     std::optional<wire::AttemptResult> reported;
     /// So long its processes may end by themselves: a worker that has left its result is about to go.
     Micros grace{};

@@ -214,6 +214,8 @@ struct ProcessWorkers::Impl {
       tell(AttemptProgress{std::move(*progress)});
     } else if (auto* ended = std::get_if<wire::StepEnded>(&message); ended != nullptr && ours(*ended)) {
       tell(AttemptStepEnded{std::move(*ended)});
+    } else if (auto* published = std::get_if<wire::Published>(&message); published != nullptr && ours(*published)) {
+      tell(AttemptPublished{std::move(*published)});
     } else if (auto* adopted = std::get_if<wire::Adopted>(&message); adopted != nullptr && ours(*adopted)) {
       live.over.with_server = false;  // it did not end with its server
       tell(AttemptAdopted{std::move(*adopted)});
@@ -277,6 +279,7 @@ struct ProcessWorkers::Impl {
                     over.left_over_processes = remains.left_over_processes;
                     if (!remains.error.empty()) over.error += (over.error.empty() ? "" : "\n") + remains.error;
                     over.result = std::move(remains.result);
+                    over.published = std::move(remains.published);
                     if (over.result) {
                       over.with_server = over.by_timeout = false;
                       over.not_started = over.others_too = lacked_a_place(*over.result);

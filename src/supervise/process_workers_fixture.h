@@ -113,6 +113,7 @@ class ProcessWorkersTest : public ::testing::Test {
   static std::string run_of(const AttemptStepStarted& event) { return event.step.run_id; }
   static std::string run_of(const AttemptProgress& event) { return event.progress.run_id; }
   static std::string run_of(const AttemptStepEnded& event) { return event.step.run_id; }
+  static std::string run_of(const AttemptPublished& event) { return event.published.run_id; }
   static std::string run_of(const AttemptOver& event) { return event.run_id; }
   static std::string run_of(const AttemptAdopted& event) { return event.state.run_id; }
 

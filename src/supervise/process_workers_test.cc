@@ -62,6 +62,18 @@ TEST_F(ProcessWorkersTest, AWorkerThatTimedOutARunTakesNoOther) {
   for (int i = 0; i < 5; ++i) EXPECT_NE(run(std::to_string(i), "finish").result->worker_pid, pid);
 }
 
+TEST_F(ProcessWorkersTest, WhatIsPublishedIsPassedOnWhileTheRunGoesOn) {
+  open();
+  hand_off("a", "publish");
+  const AttemptPublished published = wait_for<AttemptPublished>("a");
+  EXPECT_EQ(published.published.attempt, 1);
+  EXPECT_EQ(published.published.publication.asset, "raw.x");
+  EXPECT_EQ(published.published.publication.fingerprint, "abc");
+  const AttemptOver ended = over("a");
+  EXPECT_TRUE(ended.result.has_value());
+  EXPECT_TRUE(ended.published.empty()) << "it was told already";
+}
+
 TEST_F(ProcessWorkersTest, ManyAtOnceEachGetAWorker) {
   open();
   for (int i = 0; i < 20; ++i) hand_off(std::to_string(i), "hang");  // more than max_workers: that bounds spares

@@ -91,7 +91,10 @@ TEST_F(Recovery, ALiveAttemptIsAdoptedFollowedAndCancelled) {
   EXPECT_TRUE(traces.lock_held);
   EXPECT_FALSE(traces.result_there);
   workers_->adopt("a", 1);
-  EXPECT_EQ(wait_for<AttemptAdopted>("a").state.pid, pid);
+  const AttemptAdopted adopted = wait_for<AttemptAdopted>("a");
+  EXPECT_EQ(adopted.state.pid, pid);
+  ASSERT_EQ(adopted.state.published.size(), 1u);
+  EXPECT_EQ(adopted.state.published[0].asset, "raw.x");
   workers_->cancel("a", 1, "enough");
   const AttemptOver ended = over("a");
   ASSERT_TRUE(ended.result.has_value());
@@ -234,6 +237,62 @@ TEST_F(Recovery, NothingIsLeft) {
   EXPECT_TRUE(ended.with_server);
   EXPECT_EQ(ended.left_over_processes, 0);
   EXPECT_EQ(ended.error, "");
+}
+
+TEST_F(Recovery, WhatADeadWorkerPublishedIsPutInPlaceAndTold) {
+  open();
+  const AttemptOver ended = run("a", "publish and die");
+  EXPECT_FALSE(ended.result.has_value());
+  EXPECT_EQ(ended.signal, SIGKILL);
+  ASSERT_EQ(ended.published.size(), 1u) << "what can't be put in place is not told";
+  EXPECT_EQ(ended.published[0].asset, "raw.x");
+  EXPECT_EQ(ended.published[0].step, "step");
+  EXPECT_EQ(ended.published[0].rows, 3);
+  EXPECT_EQ(ended.published[0].fingerprint, "abc");
+  EXPECT_EQ(*read_file(options_.layout.run_folder("a") + "/raw.x", 100), "content");
+  EXPECT_NE(ended.error.find("/raw.y: a folder lies there"), std::string::npos) << ended.error;
+}
+
+TEST_F(Recovery, TheNextServerPutsItInPlaceToo) {
+  open();
+  run("a", "publish and die");
+  stop();
+  const std::string folder = options_.layout.run_folder("a");
+  // As if the first server had not lived long enough for it.
+  std::filesystem::rename(folder + "/raw.x", folder + "/staged raw.x");
+  std::filesystem::remove(folder + "/raw.y");
+  open();
+  workers_->end_left_overs("a", 1);
+  const AttemptOver ended = over("a");
+  EXPECT_TRUE(ended.with_server);
+  EXPECT_EQ(ended.published.size(), 2u);
+  EXPECT_TRUE(has(folder + "/raw.x"));
+  EXPECT_TRUE(has(folder + "/raw.y"));
+  EXPECT_EQ(ended.error, "");
+}
+
+TEST_F(Recovery, WithAResultWhatWasPublishedBeforeIsToldAsWell) {
+  const int pid = start_and_leave("publish, commit without server and die");
+  wait_for_exit(pid);
+  open();
+  workers_->finish_from_result("a", 1);
+  const AttemptOver ended = over("a");
+  EXPECT_TRUE(ended.result.has_value());
+  ASSERT_EQ(ended.published.size(), 1u);
+  EXPECT_EQ(ended.published[0].asset, "raw.x");
+  EXPECT_TRUE(has(options_.layout.run_folder("a") + "/raw.x"));
+  EXPECT_TRUE(has(options_.layout.run_folder("a") + "/published"));
+}
+
+TEST_F(Recovery, ADamagedRecordOfPublicationsIsSaid) {
+  open();
+  const std::string folder = options_.layout.run_folder("a");
+  ASSERT_TRUE(make_folders(folder).ok());
+  ASSERT_TRUE(write_file_durably(wire::Layout::attempt_published(folder, 1), "{").ok());
+  workers_->end_left_overs("a", 1);
+  const AttemptOver ended = over("a");
+  EXPECT_TRUE(ended.published.empty());
+  EXPECT_NE(ended.error.find("1.published.json: worker message: no JSON"), std::string::npos) << ended.error;
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class ScriptedWorker {
   wire::AttemptResult commit() {
     std::filesystem::create_directories(job_.folder);
     wire::AttemptResult out = result();
-    wire::Rename rename{job_.folder + "/staged", job_.folder + "/published", 0, false};
+    wire::Rename rename{job_.folder + "/staged", job_.folder + "/published", 0, false, ""};
     if (!write_file_durably(rename.staged, "content")) ::_exit(92);
     struct stat info {};
     ::stat(rename.staged.c_str(), &info);
@@ -98,6 +98,21 @@ class ScriptedWorker {
     out.renames.push_back(rename);
     if (!write_file_durably(wire::Layout::attempt_result(job_.folder, job_.attempt), encode_result(out))) ::_exit(93);
     return out;
+  }
+
+  /// A publication on record whose file is not in place yet.
+  void publish(const std::string& asset, bool can_be_renamed = true) {
+    std::filesystem::create_directories(job_.folder);
+    wire::Rename rename{job_.folder + "/staged " + asset, job_.folder + "/" + asset, 0, false, asset};
+    if (!write_file_durably(rename.staged, "content")) ::_exit(92);
+    struct stat info {};
+    ::stat(rename.staged.c_str(), &info);
+    rename.inode = info.st_ino;
+    if (!can_be_renamed) std::filesystem::create_directories(rename.target);
+    published_.publications.push_back({asset, "", "step", 3, 7, "", "abc", ""});
+    published_.renames.push_back(rename);
+    const std::string record = wire::Layout::attempt_published(job_.folder, job_.attempt);
+    if (!write_file_durably(record, wire::encode_published(published_))) ::_exit(93);
   }
 
   /// Leaves a staged file and its list.
@@ -168,7 +183,8 @@ class ScriptedWorker {
     pollfd wait{listener, POLLIN, 0};
     ::poll(&wait, 1, -1);
     wire::Channel server(UniqueFd(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)));
-    tell(server, wire::Adopted{job_.run_id, job_.attempt, ::getpid(), {}, {}});
+    tell(server,
+         wire::Adopted{job_.run_id, job_.attempt, ::getpid(), {}, {}, {{"raw.x", "", "step", 3, 7, "", "abc", ""}}});
     if (then == "die later") ::_exit(5);
     gone_ = false;
     while (!gone_) {
@@ -235,6 +251,23 @@ class ScriptedWorker {
       ::_exit(9);
     }
     if (script.starts_with("stage")) stage_and_die(script == "stage, wait and die");
+    if (script == "publish") {
+      tell(wire::Published{job_.run_id, job_.attempt, {"raw.x", "", "step", 3, 7, "", "abc", ""}});
+      return finish(result());
+    }
+    if (script == "publish and die") {
+      publish("raw.x");
+      publish("raw.y", false);
+      started(::getpid());
+      ::raise(SIGKILL);
+    }
+    if (script == "publish, commit without server and die") {
+      started(::getpid());
+      while (!gone_) wait_for_frames(channel_);
+      publish("raw.x");
+      commit();
+      ::raise(SIGKILL);
+    }
     if (script == "commit and die") {
       commit();
       started(::getpid());
@@ -258,6 +291,7 @@ class ScriptedWorker {
   std::string workspace_;
   wire::Job job_;
   UniqueFd lock_;
+  wire::PublishedSoFar published_;
 };
 
 }  // namespace

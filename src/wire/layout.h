@@ -31,6 +31,9 @@ struct Layout {
   static std::string attempt_result(const std::string& folder, int attempt) {
     return folder + "/" + std::to_string(attempt) + ".result.json";
   }
+  static std::string attempt_published(const std::string& folder, int attempt) {
+    return folder + "/" + std::to_string(attempt) + ".published.json";
+  }
   static std::string attempt_log(const std::string& folder, int attempt) {
     return folder + "/" + std::to_string(attempt) + ".log";
   }

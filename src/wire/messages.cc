@@ -19,9 +19,13 @@ template <typename C, typename T>
 struct Field {
   const char* key;
   T C::*member;
+  bool may_be_missing = false;  ///< what an earlier eider did not write; then the member keeps its default
 };
 template <typename C, typename T>
 Field(const char*, T C::*) -> Field<C, T>;
+template <typename C, typename T>
+Field(const char*, T C::*, bool) -> Field<C, T>;
+constexpr bool came_later = true;
 
 constexpr auto fields_of(const Welcome*) {
   return std::tuple{Field{"workspace", &Welcome::workspace}, Field{"warm_sql", &Welcome::warm_sql},
@@ -70,7 +74,24 @@ constexpr auto fields_of(const StepEnded*) {
 }
 constexpr auto fields_of(const Rename*) {
   return std::tuple{Field{"staged", &Rename::staged}, Field{"target", &Rename::target}, Field{"inode", &Rename::inode},
-                    Field{"folder", &Rename::folder}};
+                    Field{"folder", &Rename::folder}, Field{"asset", &Rename::asset, came_later}};
+}
+constexpr auto fields_of(const Publication*) {
+  return std::tuple{Field{"asset", &Publication::asset},
+                    Field{"partition", &Publication::partition},
+                    Field{"step", &Publication::step},
+                    Field{"rows", &Publication::rows},
+                    Field{"bytes", &Publication::bytes},
+                    Field{"columns", &Publication::columns},
+                    Field{"fingerprint", &Publication::fingerprint},
+                    Field{"metadata", &Publication::metadata}};
+}
+constexpr auto fields_of(const Published*) {
+  return std::tuple{Field{"run_id", &Published::run_id}, Field{"attempt", &Published::attempt},
+                    Field{"publication", &Published::publication}};
+}
+constexpr auto fields_of(const PublishedSoFar*) {
+  return std::tuple{Field{"publications", &PublishedSoFar::publications}, Field{"renames", &PublishedSoFar::renames}};
 }
 constexpr auto fields_of(const FileHeld*) {
   return std::tuple{Field{"path", &FileHeld::path}, Field{"pid", &FileHeld::pid}};
@@ -88,12 +109,14 @@ constexpr auto fields_of(const AttemptResult*) {
                     Field{"peak_memory_bytes", &AttemptResult::peak_memory_bytes},
                     Field{"steps", &AttemptResult::steps},
                     Field{"renames", &AttemptResult::renames},
+                    Field{"publications", &AttemptResult::publications, came_later},
                     Field{"file_held", &AttemptResult::file_held}};
 }
 constexpr auto fields_of(const Finished*) { return std::tuple{Field{"result", &Finished::result}}; }
 constexpr auto fields_of(const Adopted*) {
-  return std::tuple{Field{"run_id", &Adopted::run_id}, Field{"attempt", &Adopted::attempt}, Field{"pid", &Adopted::pid},
-                    Field{"steps", &Adopted::steps}, Field{"running", &Adopted::running}};
+  return std::tuple{Field{"run_id", &Adopted::run_id},   Field{"attempt", &Adopted::attempt},
+                    Field{"pid", &Adopted::pid},         Field{"steps", &Adopted::steps},
+                    Field{"running", &Adopted::running}, Field{"published", &Adopted::published, came_later}};
 }
 
 constexpr const char* kind_of(const Welcome*) { return "welcome"; }
@@ -104,6 +127,8 @@ constexpr const char* kind_of(const Ready*) { return "ready"; }
 constexpr const char* kind_of(const StepStarted*) { return "step_started"; }
 constexpr const char* kind_of(const StepProgress*) { return "step_progress"; }
 constexpr const char* kind_of(const StepEnded*) { return "step_ended"; }
+constexpr const char* kind_of(const Published*) { return "published"; }
+constexpr const char* kind_of(const PublishedSoFar*) { return "published_so_far"; }
 constexpr const char* kind_of(const Finished*) { return "finished"; }
 constexpr const char* kind_of(const AttemptResult*) { return "result"; }
 constexpr const char* kind_of(const Adopted*) { return "adopted"; }
@@ -244,9 +269,9 @@ Problem take(const json::value& from, std::optional<T>& to) {
   return from.is_null() ? Problem() : take(from, to.emplace());
 }
 template <typename T>
-Problem take_field(const json::object& from, const char* key, T& to) {
+Problem take_field(const json::object& from, const char* key, T& to, bool may_be_missing = false) {
   const json::value* found = from.if_contains(key);
-  if (found == nullptr) return is_optional<T> ? Problem() : "`" + std::string(key) + "` is missing";
+  if (found == nullptr) return is_optional<T> || may_be_missing ? Problem() : "`" + std::string(key) + "` is missing";
   Problem problem = take(*found, to);
   return problem.empty() ? problem : "`" + std::string(key) + "` " + problem;
 }
@@ -256,7 +281,10 @@ Problem take(const json::value& from, T& to) {
   Problem problem;
   std::apply(
       [&](const auto&... field) {
-        ((problem.empty() ? void(problem = take_field(from.get_object(), field.key, to.*field.member)) : void()), ...);
+        ((problem.empty()
+              ? void(problem = take_field(from.get_object(), field.key, to.*field.member, field.may_be_missing))
+              : void()),
+         ...);
       },
       fields_of(&to));
   return problem;
@@ -311,6 +339,13 @@ Result<Variant> decode(std::string_view text) {
   return decode_as<Variant>(*envelope);
 }
 
+template <Message T>
+Result<T> decode_one(std::string_view text) {
+  auto decoded = decode<std::variant<T>>(text);
+  if (!decoded) return decoded.error();
+  return std::get<T>(std::move(*decoded));
+}
+
 /// The step's facts as JSON; what is no JSON object (it never was checked here) is shown as text.
 json::value facts_json(const std::string& facts) {
   json::error_code error;
@@ -348,12 +383,10 @@ Result<ToWorker> decode_to_worker(std::string_view text) { return decode<ToWorke
 Result<ToServer> decode_to_server(std::string_view text) { return decode<ToServer>(text); }
 
 std::string encode_result(const AttemptResult& result) { return encode_message(result); }
+std::string encode_published(const PublishedSoFar& published) { return encode_message(published); }
 
-Result<AttemptResult> decode_result(std::string_view text) {
-  auto decoded = decode<std::variant<AttemptResult>>(text);
-  if (!decoded) return decoded.error();
-  return std::get<AttemptResult>(std::move(*decoded));
-}
+Result<AttemptResult> decode_result(std::string_view text) { return decode_one<AttemptResult>(text); }
+Result<PublishedSoFar> decode_published(std::string_view text) { return decode_one<PublishedSoFar>(text); }
 
 std::string steps_json(const std::vector<StepResult>& steps) {
   json::array out;

@@ -106,6 +106,7 @@ struct Rename {
   std::string target;  ///< absolute
   std::uint64_t inode = 0;
   bool folder = false;
+  std::string asset;  ///< what becomes visible by it
 };
 
 /// An asset that the attempt has published: what the server records as a materialization.

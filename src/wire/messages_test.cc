@@ -43,6 +43,19 @@ StepResult any_step_result() {
   out.left_over_processes = any<int>();
   return out;
 }
+Rename any_rename() {
+  return {any<std::string>(), any<std::string>(), any<std::uint64_t>(), any<bool>(), any<std::string>()};
+}
+Publication any_publication() {
+  return {any<std::string>(),    any<std::string>(), any<std::string>(), maybe<std::int64_t>(),
+          maybe<std::int64_t>(), any<std::string>(), any<std::string>(), any<std::string>()};
+}
+template <typename T>
+std::vector<T> some(T (*make)()) {
+  std::vector<T> out;
+  for (int i = *gen::inRange(0, 3); i > 0; --i) out.push_back(make());
+  return out;
+}
 AttemptResult any_result() {
   AttemptResult out;
   out.run_id = any<std::string>();
@@ -55,10 +68,9 @@ AttemptResult any_result() {
   out.exit_code = maybe<int>();
   out.signal = maybe<int>();
   out.peak_memory_bytes = maybe<std::int64_t>();
-  for (int i = *gen::inRange(0, 3); i > 0; --i) out.steps.push_back(any_step_result());
-  for (int i = *gen::inRange(0, 3); i > 0; --i) {
-    out.renames.push_back({any<std::string>(), any<std::string>(), any<std::uint64_t>(), any<bool>()});
-  }
+  out.steps = some(any_step_result);
+  out.renames = some(any_rename);
+  out.publications = some(any_publication);
   if (any<bool>()) out.file_held = FileHeld{any<std::string>(), any<int>()};
   return out;
 }
@@ -78,7 +90,7 @@ ToWorker any_to_worker() {
   }
 }
 ToServer any_to_server() {
-  switch (*gen::inRange(0, 6)) {
+  switch (*gen::inRange(0, 7)) {
     case 0:
       return Ready{any<int>()};
     case 1:
@@ -89,12 +101,11 @@ ToServer any_to_server() {
       return StepEnded{any<std::string>(), any<int>(), any_step_result()};
     case 4:
       return Finished{any_result()};
-    default: {
-      Adopted out{any<std::string>(), any<int>(), any<int>(), {}, {}};
-      for (int i = *gen::inRange(0, 3); i > 0; --i) out.steps.push_back(any_step_result());
-      for (int i = *gen::inRange(0, 3); i > 0; --i) out.running.push_back(any_step_started());
-      return out;
-    }
+    case 5:
+      return Published{any<std::string>(), any<int>(), any_publication()};
+    default:
+      return Adopted{any<std::string>(),     any<int>(),           any<int>(), some(any_step_result),
+                     some(any_step_started), some(any_publication)};
   }
 }
 
@@ -126,11 +137,64 @@ RC_GTEST_PROP(Messages, ResultComesBackAsItWas, ()) {
     RC_ASSERT(back->renames[i].target == result.renames[i].target);
     RC_ASSERT(back->renames[i].inode == result.renames[i].inode);
     RC_ASSERT(back->renames[i].folder == result.renames[i].folder);
+    RC_ASSERT(back->renames[i].asset == result.renames[i].asset);
   }
 }
 
+RC_GTEST_PROP(Messages, WhatIsPublishedComesBackAsItWas, ()) {
+  const PublishedSoFar published{some(any_publication), some(any_rename)};
+  const auto back = decode_published(encode_published(published));
+  RC_ASSERT(back.ok());
+  RC_ASSERT(encode_published(*back) == encode_published(published));
+  RC_ASSERT(back->publications.size() == published.publications.size());
+  RC_ASSERT(back->renames.size() == published.renames.size());
+}
+
+TEST(Messages, EveryFieldOfAPublicationArrives) {
+  const Published sent{"run", 3, {"raw.x", "2026-03", "load", 7, 1LL << 40, "[]", "abc", R"({"a":1})"}};
+  const auto got = decode_to_server(encode(ToServer(sent)));
+  ASSERT_TRUE(got.ok()) << got.error().message;
+  const auto& published = std::get<Published>(*got);
+  EXPECT_EQ(published.run_id, "run");
+  EXPECT_EQ(published.attempt, 3);
+  const Publication& one = published.publication;
+  EXPECT_EQ(one.asset, "raw.x");
+  EXPECT_EQ(one.partition, "2026-03");
+  EXPECT_EQ(one.step, "load");
+  EXPECT_EQ(one.rows, 7);
+  EXPECT_EQ(one.bytes, 1LL << 40);
+  EXPECT_EQ(one.columns, "[]");
+  EXPECT_EQ(one.fingerprint, "abc");
+  EXPECT_EQ(one.metadata, R"({"a":1})");
+}
+
+// A worker that was started by the eider before publications outlives its server and is adopted by this one.
+TEST(Messages, WhatAnEarlierEiderWroteIsRead) {
+  const auto result = decode_result(
+      R"({"version":1,"kind":"result","run_id":"r","attempt":1,"outcome":"succeeded","error":"","finished_at_us":5,)"
+      R"("worker_pid":9,"steps":[],"renames":[{"staged":"/s","target":"/t","inode":4,"folder":false}]})");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->publications.empty());
+  ASSERT_EQ(result->renames.size(), 1u);
+  EXPECT_EQ(result->renames[0].asset, "");
+  const auto adopted =
+      decode_to_server(R"({"version":1,"kind":"adopted","run_id":"r","attempt":1,"pid":9,"steps":[],"running":[]})");
+  ASSERT_TRUE(adopted.ok()) << adopted.error().message;
+  EXPECT_TRUE(std::get<Adopted>(*adopted).published.empty());
+  // What it did write it must have written.
+  EXPECT_FALSE(decode_to_server(R"({"version":1,"kind":"adopted","run_id":"r","attempt":1,"pid":9,"steps":[]})").ok());
+}
+
+TEST(Messages, AResultIsNoRecordOfWhatIsPublished) {
+  const auto decoded = decode_published(encode_result({}));
+  ASSERT_FALSE(decoded.ok());
+  EXPECT_NE(decoded.error().message.find("unknown kind `result`"), std::string::npos) << decoded.error().message;
+}
+
 RC_GTEST_PROP(Messages, HostileBytesAreAnErrorNeverACrash, ()) {
-  std::string text = any<bool>() ? encode(any_to_server()) : encode_result(any_result());
+  std::string text = any<bool>()   ? encode(any_to_server())
+                     : any<bool>() ? encode_result(any_result())
+                                   : encode_published({some(any_publication), some(any_rename)});
   for (int i = *gen::inRange(0, 8); i > 0 && !text.empty(); --i) {
     const auto at = *gen::inRange<std::size_t>(0, text.size());
     switch (*gen::inRange(0, 3)) {
@@ -147,7 +211,8 @@ RC_GTEST_PROP(Messages, HostileBytesAreAnErrorNeverACrash, ()) {
   }
   for (const auto& error : {decode_to_server(text).ok() ? std::optional<Error>() : decode_to_server(text).error(),
                             decode_to_worker(text).ok() ? std::optional<Error>() : decode_to_worker(text).error(),
-                            decode_result(text).ok() ? std::optional<Error>() : decode_result(text).error()}) {
+                            decode_result(text).ok() ? std::optional<Error>() : decode_result(text).error(),
+                            decode_published(text).ok() ? std::optional<Error>() : decode_published(text).error()}) {
     if (error) RC_ASSERT(error->code == ErrorCode::corrupt && !error->message.empty());
   }
 }
@@ -166,7 +231,8 @@ TEST(Messages, EveryFieldOfAResultArrives) {
                            11,
                            1LL << 40,
                            {step},
-                           {{"s", "t", ~0ULL, true}},
+                           {{"s", "t", ~0ULL, true, "raw.x"}},
+                           {{"raw.x", "p", "", 1, 2, "", "", ""}},
                            FileHeld{"w.duckdb", 8}};
   const auto got = decode_result(encode_result(sent));
   ASSERT_TRUE(got.ok()) << got.error().message;
@@ -194,6 +260,9 @@ TEST(Messages, EveryFieldOfAResultArrives) {
   EXPECT_EQ(got->steps[0].left_over_processes, 4);
   ASSERT_EQ(got->renames.size(), 1u);
   EXPECT_EQ(got->renames[0].inode, ~0ULL);
+  EXPECT_EQ(got->renames[0].asset, "raw.x");
+  ASSERT_EQ(got->publications.size(), 1u);
+  EXPECT_EQ(got->publications[0].partition, "p");
   ASSERT_TRUE(got->file_held.has_value());
   EXPECT_EQ(got->file_held->path, "w.duckdb");
   EXPECT_EQ(got->file_held->pid, 8);

@@ -38,7 +38,7 @@ class Publish : public ::testing::Test {
   }
   /// A staged file, or a folder with one file, that holds "new".
   Rename stage(const std::string& name, bool folder) const {
-    Rename out{at("." + name + ".run-1"), at(name), 0, folder};
+    Rename out{at("." + name + ".run-1"), at(name), 0, folder, ""};
     if (folder) {
       fs::create_directory(out.staged);
       write(out.staged + "/part", "new");

@@ -25,7 +25,8 @@ constexpr int number(RunState state) { return static_cast<int>(state); }
 }  // namespace
 
 Changes::Changes(Connection& c)
-    : place_cursor_(c,
+    : data_(c),
+      place_cursor_(c,
                     "INSERT INTO cursors (schedule, rule, decided_until, paused, note, paused_at)"
                     " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (schedule) DO UPDATE SET rule = excluded.rule,"
                     " decided_until = excluded.decided_until, paused = excluded.paused, note = excluded.note,"
@@ -43,12 +44,12 @@ Changes::Changes(Connection& c)
                            " (SELECT max(scheduled_for) FROM occurrences"
                            " WHERE schedule = ?1 AND decision = ?2 AND scheduled_for <= ?3)"
                            " AND scheduled_until > ?3"),
-      find_run_(c, "SELECT seq FROM runs WHERE id = ?"),
+      find_run_(c, "SELECT seq, trigger_kind FROM runs WHERE id = ?"),
       queue_run_(c,
                  "INSERT INTO runs (id, state, attempt, pipeline, trigger_kind, trigger_id, occurrence_id, parent,"
                  " failures, interruptions, priority, catch_up, scheduled_for, partition, params, idempotency_key,"
-                 " created_at, not_before, started_at, finished_at, cancel_asked_at, definition, reason, error)"
-                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                 " created_at, not_before, started_at, finished_at, cancel_asked_at, definition, reason, error, depth)"
+                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                  " ON CONFLICT DO NOTHING"),
       claim_run_(c,
                  "UPDATE runs SET state = ?, attempt = ?, definition = ?, started_at = ifnull(started_at, ?)"
@@ -68,13 +69,25 @@ Changes::Changes(Connection& c)
       ask_cancel_(c,
                   "UPDATE runs SET cancel_asked_at = ?, reason = ?"
                   " WHERE id = ? AND state = ? AND cancel_asked_at IS NULL"),
-      cancel_queued_(c, "UPDATE runs SET state = ?, finished_at = ?, reason = ?, error = ? WHERE id = ? AND state = ?"),
+      cancel_queued_(c,
+                     "UPDATE runs SET state = ?, finished_at = ?, reason = ?, error = ? WHERE seq = ? AND state = ?"),
+      restart_run_(c,
+                   "UPDATE runs SET state = ?, failures = ?, interruptions = ?, not_before = ?, finished_at = NULL,"
+                   " cancel_asked_at = NULL, reason = ?, error = ? WHERE id = ? AND state IN (?, ?)"),
       store_definition_(c,
                         "INSERT INTO definitions (hash, pipeline, stored_at, json) VALUES (?, ?, ?, ?)"
                         " ON CONFLICT DO NOTHING") {}
 
 Result<bool> Changes::apply(const model::Change& change) {
-  return std::visit([this](const auto& one) { return write(one); }, change);
+  return std::visit(
+      [this](const auto& one) {
+        if constexpr (requires { data_.write(one); }) {
+          return data_.write(one);
+        } else {
+          return write(one);
+        }
+      },
+      change);
 }
 
 Result<bool> Changes::write(const model::CursorPlaced& change) {
@@ -126,14 +139,15 @@ Result<bool> Changes::write(const model::RunQueued& change) {
                                     r.trigger_id, OrNull{r.occurrence_id}, r.parent, r.failures, r.interruptions,
                                     r.priority, r.catch_up, r.scheduled_for, r.partition, r.params,
                                     OrNull{r.idempotency_key}, r.created_at, r.not_before, r.started_at, r.finished_at,
-                                    r.cancel_asked_at, r.definition, r.reason, r.error));
+                                    r.cancel_asked_at, r.definition, r.reason, r.error, r.depth));
 }
 
-Result<std::optional<std::int64_t>> Changes::find_run(const std::string& id) {
+Result<std::optional<Changes::FoundRun>> Changes::find_run(const std::string& id) {
   Rows rows(find_run_, id);
   auto more = rows.next();
   if (!more) return more.error();
-  return *more ? std::optional(rows.number(0)) : std::nullopt;
+  if (!*more) return std::optional<FoundRun>();
+  return std::optional(FoundRun{rows.number(0), rows.integer(1) == static_cast<int>(model::TriggerKind::data)});
 }
 
 Result<bool> Changes::write(const model::RunClaimed& change) {
@@ -142,7 +156,7 @@ Result<bool> Changes::write(const model::RunClaimed& change) {
   auto found = find_run(change.run_id);
   if (!found) return found.error();
   if (!*found) return false;
-  const std::int64_t seq = **found;
+  const std::int64_t seq = (*found)->seq;
   auto claimed = changed(claim_run_.execute(number(transition->to), change.number, change.definition, change.at, seq,
                                             number(RunState::queued), change.number - 1));
   if (!claimed || !*claimed) return claimed;
@@ -158,12 +172,15 @@ Result<bool> Changes::write(const model::AttemptEnded& change) {
   auto found = find_run(a.run_id);
   if (!found) return found.error();
   if (!*found) return false;
-  const std::int64_t seq = **found;
+  const std::int64_t seq = (*found)->seq;
   const std::optional<Instant> finished_at = transition->sets_finished ? std::optional(change.at) : std::nullopt;
   auto ended = changed(end_run_.execute(number(transition->to), transition->counts_failure,
                                         transition->counts_interruption, change.not_before, finished_at, change.reason,
                                         change.error, seq, number(RunState::running), a.number));
   if (!ended || !*ended) return ended;
+  if (transition->sets_finished && (*found)->made_for_data) {
+    if (auto done = data_.follow_end(a.run_id, transition->to, change.error, change.at); !done) return done.error();
+  }
   if (*a.outcome == model::Outcome::released) return changed(drop_attempt_.execute(seq, a.number));
   return changed(close_attempt_.execute(static_cast<int>(*a.outcome), a.started_at, a.finished_at, a.worker_pid,
                                         a.exit_code, a.signal, a.peak_memory_bytes, a.error, a.steps, seq, a.number));
@@ -176,8 +193,26 @@ Result<bool> Changes::write(const model::CancelAsked& change) {
 Result<bool> Changes::write(const model::QueuedCancelled& change) {
   const auto transition = model::next(RunState::queued, RunEvent::cancel);
   EIDER_CHECK(transition && transition->sets_finished, "a queued run can be cancelled");
-  return changed(cancel_queued_.execute(number(transition->to), change.at, change.reason, change.error, change.run_id,
-                                        number(RunState::queued)));
+  auto found = find_run(change.run_id);
+  if (!found) return found.error();
+  if (!*found) return false;
+  auto ended = changed(cancel_queued_.execute(number(transition->to), change.at, change.reason, change.error,
+                                              (*found)->seq, number(RunState::queued)));
+  if (!ended || !*ended || !(*found)->made_for_data) return ended;
+  if (auto done = data_.follow_end(change.run_id, transition->to, change.error, change.at); !done) return done.error();
+  return true;
+}
+
+Result<bool> Changes::write(const model::RunRestarted& change) {
+  const model::Run& r = change.run;
+  const auto transition = model::next(RunState::failed, RunEvent::restart);
+  EIDER_CHECK(transition && transition->to == r.state && !r.finished_at && !r.cancel_asked_at,
+              "a run that is restarted is queued again");
+  auto restarted = changed(restart_run_.execute(number(r.state), r.failures, r.interruptions, r.not_before, r.reason,
+                                                r.error, r.id, number(RunState::failed), number(RunState::cancelled)));
+  if (!restarted || !*restarted || r.trigger != model::TriggerKind::data) return restarted;
+  if (auto done = data_.follow_restart(r.id, change.owner, change.at); !done) return done.error();
+  return true;
 }
 
 Result<bool> Changes::write(const model::DefinitionStored& change) {

@@ -4,6 +4,7 @@
 
 #include "model/change.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/data_changes.h"
 
 namespace eider::store::sqlite {
 
@@ -26,9 +27,16 @@ class Changes {
   Result<bool> write(const model::AttemptEnded& change);
   Result<bool> write(const model::CancelAsked& change);
   Result<bool> write(const model::QueuedCancelled& change);
+  Result<bool> write(const model::RunRestarted& change);
   Result<bool> write(const model::DefinitionStored& change);
-  /// The row's number, by which its attempts are found.
-  Result<std::optional<std::int64_t>> find_run(const std::string& id);
+  /// The row's number, by which its attempts are found, and whether deliveries follow it.
+  struct FoundRun {
+    std::int64_t seq = 0;
+    bool made_for_data = false;
+  };
+  Result<std::optional<FoundRun>> find_run(const std::string& id);
+
+  DataChanges data_;
 
   Statement place_cursor_;
   Statement move_cursor_;
@@ -46,6 +54,7 @@ class Changes {
   Statement drop_attempt_;
   Statement ask_cancel_;
   Statement cancel_queued_;
+  Statement restart_run_;
   Statement store_definition_;
 };
 

@@ -2,7 +2,7 @@
 // soon as the disk is well again.
 #include <cstring>
 
-#include "store/conformance/fixture.h"
+#include "store/conformance/data_fixture.h"
 #include "store/sqlite/connection.h"
 
 namespace eider::store::sqlite {
@@ -122,13 +122,20 @@ void fail_everywhere(int code, ErrorCode expected, const std::string& words) {
     ASSERT_TRUE(store->begin());
     disk.fail_after(later, code);
     ASSERT_TRUE(store->apply({model::RunQueued{conformance::queued_run(2)}}).value());
-    ASSERT_TRUE(store->apply({conformance::claim(1, 1), conformance::succeeded(1, 1)}).value());
+    const auto event = conformance::published(1, 1);
+    ASSERT_TRUE(store
+                    ->apply({conformance::claim(1, 1), conformance::materialized(event, {"c/t", "c/u"}),
+                             conformance::succeeded(1, 1)})
+                    .value());
+    ASSERT_TRUE(store->apply(conformance::claimed(3, "c/t", {event})).value());
     auto committed = store->commit();
     reached_the_end = !disk.has_failed();
     disk.heal();
     ASSERT_EQ(committed.ok(), reached_the_end);
     if (!committed) {
       EXPECT_EQ(open_ids(*store), std::vector{conformance::run_id(1)});
+      EXPECT_FALSE(store->knows_event(event.id).value());
+      EXPECT_TRUE(store->load_open()->data.pending.empty());
       const bool said =
           committed.error().code == expected && committed.error().message.find(words) != std::string::npos;
       EXPECT_TRUE(said || committed.error().code == ErrorCode::io) << committed.error().message;

@@ -1,23 +1,19 @@
-// The two lists and their pages. Each filter is answered by a walk backwards along an index that ends in the
+// The lists of runs and of occurrences. Each filter is answered by a walk backwards along an index that ends in the
 // order of the list, or by a merge of a few such walks (one a state, one a decision): a page costs what it holds.
 #include <array>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "store/sqlite/lists.h"
 #include "store/sqlite/queries.h"
 #include "store/sqlite/rows.h"
 
 namespace eider::store::sqlite {
-namespace {
-
-/// SQLite merges the arms without sorting: each arm comes in the order of the list.
 std::string merged(const std::vector<std::string>& arms, std::string_view order) {
   return fmt::format("{} ORDER BY {} LIMIT ?{}", fmt::join(arms, " UNION ALL "), order,
                      order.find(',') == order.npos ? 2 : 3);
 }
-
-}  // namespace
 
 std::string runs_sql(const RunFilter& filter) {
   const auto arm = [](const char* index, std::string_view where) {

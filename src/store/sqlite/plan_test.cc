@@ -1,8 +1,10 @@
 // What queries cost is read from their plans: each walks the index that was made for it, in its order, so finished
 // history never slows a claim and no list reads more than its page (O-34). Without statistics, as in production,
 // and with those of a person's ANALYZE.
-#include "store/conformance/fixture.h"
+#include "store/conformance/data_fixture.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/data_queries.h"
+#include "store/sqlite/data_reader.h"
 #include "store/sqlite/queries.h"
 
 namespace eider::store::sqlite {
@@ -66,6 +68,67 @@ void expect_plans(Connection& c) {
                {of("occurrences_by_schedule", "schedule=? AND decision=? AND " + page)});
 }
 
+/// What a delivery's row does not hold itself: a row of each.
+std::vector<std::string> with_lookups(std::vector<std::string> walks) {
+  walks.push_back("m USING INTEGER PRIMARY KEY");
+  walks.push_back("r USING INDEX sqlite_autoindex_runs_1 (id=?)");
+  return walks;
+}
+
+/// Of a merge: the lookups stand after each of its walks.
+std::vector<std::string> merge(int arms, const std::string& walk) {
+  std::vector<std::string> out;
+  for (int n = 0; n < arms; ++n) {
+    for (const std::string& line : with_lookups({walk})) out.push_back(line);
+  }
+  return out;
+}
+
+void expect_data_plans(Connection& c) {
+  const std::string of_trigger = "deliveries_by_trigger (state=? AND trigger=?";
+  // What is pending is found without a look at what has ended.
+  expect_walks(c, data_sql::pending(), with_lookups({of_trigger + ")"}));
+  expect_walks(c, data_sql::pending_of_partition(),
+               with_lookups({"deliveries_pending_partition (trigger=? AND partition=?)"}));
+  expect_walks(c, data_sql::first_failed(), with_lookups({of_trigger + ")"}));
+  expect_walks(c, data_sql::delivery_ids(), {of_trigger + ")"});
+  expect_walks(c, data_sql::pending_counts(), {"deliveries_by_trigger (state=?)"});
+  expect_walks(c, data_sql::deliveries_of(), with_lookups({"deliveries_of_run (run_id=?)"}));
+  expect_walks(c, data_sql::events_of(), {"deliveries_of_run (run_id=?)", "m USING INTEGER PRIMARY KEY (rowid=?)"});
+  expect_walks(c, data_sql::newest_of(), {"materializations_of_partition (asset=? AND partition=?)"});
+  expect_walks(c, data_sql::events_between(), {"PRIMARY KEY (rowid>? AND rowid<?)"});
+
+  using model::DeliveryState;
+  expect_walks(c, deliveries_sql({}), merge(1, "deliveries_of_event (event<?)"));
+  expect_walks(c, deliveries_sql({.trigger = "c/t"}), merge(5, of_trigger + " AND event<?)"));
+  expect_walks(c, deliveries_sql({.pipeline = "c"}),
+               merge(5, "deliveries_by_pipeline (state=? AND pipeline=? AND event<?)"));
+  for (int n = 0; n < 5; ++n) {
+    const auto state = static_cast<DeliveryState>(n);
+    expect_walks(c, deliveries_sql({.state = state}), merge(1, "deliveries_by_state (state=? AND event<?)"));
+    expect_walks(c, deliveries_sql({.trigger = "c/t", .state = state}), merge(1, of_trigger + " AND event<?)"));
+    expect_walks(c, deliveries_sql({.pipeline = "c", .state = state}),
+                 merge(1, "deliveries_by_pipeline (state=? AND pipeline=? AND event<?)"));
+    expect_walks(c, deliveries_sql({.run_id = "r", .state = state}),
+                 merge(1, "deliveries_of_run (run_id=? AND event<?)"));
+  }
+  for (const auto& state : {std::optional<DeliveryState>(), std::optional(DeliveryState::failed)}) {
+    expect_walks(c, deliveries_sql({.event_id = "m", .state = state}),
+                 with_lookups({"deliveries_of_event (event=?", "m USING COVERING INDEX"}));
+  }
+  expect_walks(c, materializations_sql({}), {"PRIMARY KEY (rowid<?)"});
+  expect_walks(c, materializations_sql({.asset = "a"}), {"materializations_of_asset (asset=? AND rowid<?)"});
+  expect_walks(c, materializations_sql({.pipeline = "p"}), {"materializations_of_pipeline (pipeline=? AND rowid<?)"});
+  expect_walks(c, materializations_sql({.run_id = "r"}), {"materializations_of_run (run_id=? AND rowid<?)"});
+  expect_walks(c, newest_of_asset_sql(), {"materializations_of_asset (asset=?)"});
+  expect_walks(c, occurrence_of_run_sql(),
+               {"occurrences_instant (schedule=? AND scheduled_for=?)", "autoindex_runs_1"});
+  for (const char* table : {"runs", "materializations", "deliveries", "occurrences"}) {
+    const std::string index = table == std::string("occurrences") ? "occurrences_id" : "sqlite_autoindex";
+    expect_walks(c, ids_sql(table), {index});
+  }
+}
+
 TEST(PlanTest, EveryListAndTheClaimWalkTheirIndex) {
   TempFolder folder;
   const std::string path = folder.file("state.db");
@@ -74,13 +137,21 @@ TEST(PlanTest, EveryListAndTheClaimWalkTheirIndex) {
   for (int n = 0; n < 500; ++n) {
     sets.push_back({model::RunQueued{conformance::queued_run(n, fmt::format("p{}", n % 5))}});
     if (n % 50 != 0) sets.push_back({conformance::claim(n, 1), conformance::succeeded(n, 1)});
+    const auto event = conformance::event(n, fmt::format("a{}", n % 5), fmt::format("{}", n % 9));
+    sets.push_back({conformance::materialized(event, {"c/t", "c/u"})});
+    if (n % 50 != 0) {
+      sets.push_back(conformance::claimed(1000 + n, "c/t", {event}));
+      sets.push_back({conformance::claim(1000 + n, 1), conformance::succeeded(1000 + n, 1)});
+    }
   }
   conformance::turn(*store, sets);
   auto connection = Connection::open(path, Access::write).value();
   expect_plans(*connection);
+  expect_data_plans(*connection);
   ASSERT_TRUE(connection->execute("ANALYZE"));
   auto analyzed = Connection::open(path, Access::write).value();
   expect_plans(*analyzed);
+  expect_data_plans(*analyzed);
 }
 
 TEST(PlanTest, WhatIsLoadedAtBootReadsNoHistory) {

@@ -1,12 +1,12 @@
 #include "store/sqlite/queries.h"
 
-#include <charconv>
 #include <filesystem>
-#include <limits>
-#include <map>
 
 #include <fmt/format.h>
 
+#include "store/sqlite/data_queries.h"
+#include "store/sqlite/data_reader.h"
+#include "store/sqlite/pages.h"
 #include "store/sqlite/rows.h"
 #include "store/sqlite/schema.h"
 
@@ -33,12 +33,10 @@ std::string live_attempts_sql() {
 
 constexpr const char* definitions_sql = "SELECT hash FROM definitions ORDER BY hash";
 
-constexpr std::int64_t from_the_newest = std::numeric_limits<std::int64_t>::max();
-
 }  // namespace
 
 std::vector<std::string> boot_queries() {
-  return {cursors_sql(), open_runs_sql(), live_attempts_sql(), definitions_sql};
+  return {cursors_sql(), open_runs_sql(), live_attempts_sql(), definitions_sql, data_sql::pending_counts()};
 }
 
 WriterQueries::WriterQueries(Connection& c)
@@ -92,38 +90,9 @@ Result<std::optional<std::string>> WriterQueries::run_of_key(const std::string& 
 
 namespace {
 
-Error bad_cursor(const std::string& cursor) {
-  return Error{ErrorCode::invalid,
-               fmt::format("cursor \"{}\": expected the `next` of the page before, or none", cursor)};
-}
-
-/// The numbers of a cursor `<kind>N` or `<kind>N.N`.
-template <std::size_t N>
-std::optional<std::array<std::int64_t, N>> read_position(const std::string& cursor, char kind) {
-  std::array<std::int64_t, N> position{};
-  position.fill(from_the_newest);
-  if (cursor.empty()) return position;
-  if (cursor[0] != kind) return std::nullopt;
-  const char* at = cursor.data() + 1;
-  const char* const end = cursor.data() + cursor.size();
-  for (std::size_t i = 0; i < N; ++i) {
-    if (i > 0 && (at == end || *at++ != '.')) return std::nullopt;
-    const auto [stopped, failed] = std::from_chars(at, end, position[i]);
-    if (failed != std::errc()) return std::nullopt;
-    at = stopped;
-  }
-  if (at != end) return std::nullopt;
-  return position;
-}
-
-Result<void> check_limit(int limit) {
-  if (limit >= 1 && limit <= 1000) return {};
-  return Error{ErrorCode::invalid, fmt::format("limit {}: expected 1 to 1000", limit)};
-}
-
-class SqliteReader final : public Reader {
+class SqliteReader final : public DataReaderPart {
  public:
-  explicit SqliteReader(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  explicit SqliteReader(std::unique_ptr<Connection> connection) : DataReaderPart(std::move(connection)) {}
 
   Result<Page<model::Run>> runs(const RunFilter& filter, int limit, const std::string& cursor) override;
   Result<Page<model::Occurrence>> occurrences(const OccurrenceFilter& filter, int limit,
@@ -134,15 +103,7 @@ class SqliteReader final : public Reader {
     return read_first(rows, read_run);
   }
 
-  Result<std::vector<std::string>> run_ids(const std::string& prefix) override {
-    if (prefix.size() < 4) {
-      return Error{ErrorCode::invalid,
-                   fmt::format("run \"{}\": expected an id, or at least its first 4 characters", prefix)};
-    }
-    // Nothing in an id sorts after this character.
-    Rows rows(statement("SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"), prefix, prefix + "\x7f");
-    return read_all(rows, read_text);
-  }
+  Result<std::vector<std::string>> run_ids(const std::string& prefix) override { return ids_in("runs", prefix, "run"); }
 
   Result<std::vector<model::Attempt>> attempts(const std::string& run_id) override {
     Rows rows(statement(fmt::format("SELECT {} FROM runs AS r JOIN attempts AS a ON a.run = r.seq WHERE r.id = ?"
@@ -171,38 +132,7 @@ class SqliteReader final : public Reader {
     Rows rows(statement(live_attempts_sql()));
     return read_all(rows, read_attempt);
   }
-
- private:
-  /// The statement of this text, made at its first use; there are as many as there are kinds of question.
-  Statement& statement(const std::string& sql) {
-    auto& found = statements_[sql];
-    if (found == nullptr) found = std::make_unique<Statement>(*connection_, sql);
-    return *found;
-  }
-
-  std::unique_ptr<Connection> connection_;
-  std::map<std::string, std::unique_ptr<Statement>> statements_;
 };
-
-/// Up to `limit` items, and where the next page begins when there are more: `position` says it of a row.
-template <typename T>
-Result<Page<T>> read_page(Rows& rows, int limit, Result<T> (*read)(const Rows&), std::string (*position)(const Rows&)) {
-  Page<T> page;
-  std::string last;
-  while (true) {
-    auto more = rows.next();
-    if (!more) return more.error();
-    if (!*more) return page;
-    if (page.items.size() == static_cast<std::size_t>(limit)) {
-      page.next = last;
-      return page;
-    }
-    auto item = read(rows);
-    if (!item) return item.error();
-    page.items.push_back(std::move(*item));
-    last = position(rows);
-  }
-}
 
 Result<Page<model::Run>> SqliteReader::runs(const RunFilter& filter, int limit, const std::string& cursor) {
   if (auto fits = check_limit(limit); !fits) return fits.error();

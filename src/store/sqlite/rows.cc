@@ -29,6 +29,7 @@ Result<model::Run> read_run(const Rows& row) {
       .trigger_id = row.text(4),
       .occurrence_id = row.text(5),
       .parent = row.text(6),
+      .depth = row.integer(25),
       .state = *state,
       .attempt = row.integer(8),
       .failures = row.integer(9),
@@ -111,6 +112,62 @@ Result<model::Cursor> read_cursor(const Rows& row) {
   };
 }
 
+Result<model::Materialization> read_materialization(const Rows& row) {
+  const auto source = enumerated(row, 4, model::Source::watched, "the source of a materialization");
+  if (!source) return source.error();
+  return model::Materialization{
+      .id = row.text(1),
+      .number = row.number(0),
+      .asset = row.text(2),
+      .partition = row.text(3),
+      .source = *source,
+      .pipeline = row.text(5),
+      .run_id = row.text(6),
+      .attempt = row.integer(7),
+      .definition = row.text(8),
+      .said_by = row.text(9),
+      .committed_at = row.instant(10),
+      .rows = row.maybe_number(11),
+      .bytes = row.maybe_number(12),
+      .columns = row.text(13),
+      .fingerprint = row.text(14),
+      .unchanged = row.integer(15) != 0,
+      .metadata = row.text(16),
+      .depth = row.integer(17),
+  };
+}
+
+Result<model::Delivery> read_delivery(const Rows& row) {
+  const auto state = enumerated(row, 7, model::DeliveryState::skipped, "the state of a delivery");
+  if (!state) return state.error();
+  return model::Delivery{
+      .id = row.text(1),
+      .trigger = row.text(2),
+      .pipeline = row.text(3),
+      .event = row.number(4),
+      .event_id = row.text(15),
+      .asset = row.text(5),
+      .partition = row.text(6),
+      .state = *state,
+      .run_id = row.text(8),
+      .attempts = row.integer(16),
+      .owner = row.text(9),
+      .created_at = row.instant(10),
+      .claimed_at = row.maybe_instant(11),
+      .finished_at = row.maybe_instant(12),
+      .reason = row.text(13),
+      .error = row.text(14),
+  };
+}
+
+Result<model::TriggerCursor> read_trigger(const Rows& row) {
+  return model::TriggerCursor{.trigger = row.text(0), .replayed_to = row.number(1), .replay_until = row.number(2)};
+}
+
 Result<std::string> read_text(const Rows& row) { return row.text(0); }
+
+Result<std::pair<std::string, std::int64_t>> read_count(const Rows& row) {
+  return std::pair(row.text(0), row.number(1));
+}
 
 }  // namespace eider::store::sqlite

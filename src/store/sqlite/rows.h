@@ -1,6 +1,7 @@
 // Rows as values of the model: the columns that a query must select, in order, and the reading of one row.
 #pragma once
 
+#include "model/asset.h"
 #include "model/run.h"
 #include "store/sqlite/connection.h"
 
@@ -9,7 +10,7 @@ namespace eider::store::sqlite {
 inline constexpr const char* run_columns =
     "seq, id, pipeline, trigger_kind, trigger_id, occurrence_id, parent, state, attempt, failures, interruptions,"
     " priority, catch_up, scheduled_for, partition, params, idempotency_key, created_at, not_before, started_at,"
-    " finished_at, cancel_asked_at, definition, reason, error";
+    " finished_at, cancel_asked_at, definition, reason, error, depth";
 inline constexpr const char* occurrence_columns =
     "seq, id, schedule, pipeline, scheduled_for, scheduled_until, count, timezone, offset_s, shifted, decided_at,"
     " decision, reason, run_id";
@@ -19,11 +20,24 @@ inline constexpr const char* attempt_columns =
     "r.id, a.number, a.outcome, a.claimed_at, a.started_at, a.finished_at, a.worker_pid, a.exit_code, a.signal,"
     " a.peak_memory_bytes, a.definition, a.error, a.steps, a.taken";
 
+inline constexpr const char* materialization_columns =
+    "number, id, asset, partition, source, pipeline, run_id, attempt, definition, said_by, committed_at, rows, bytes,"
+    " columns, fingerprint, unchanged, metadata, depth";
+/// Of `deliveries`. What belongs to the event and to the run is looked up, a row each.
+inline constexpr const char* delivery_columns =
+    "seq, id, trigger, pipeline, event, asset, partition, state, run_id, owner, created_at, claimed_at, finished_at,"
+    " reason, error, (SELECT m.id FROM materializations AS m WHERE m.number = event),"
+    " (SELECT r.attempt FROM runs AS r WHERE r.id = run_id)";
+inline constexpr const char* trigger_columns = "trigger, replayed_to, replay_until";
+
 /// `corrupt` where a number is none of its enumeration's.
 Result<model::Run> read_run(const Rows& row);
 Result<model::Occurrence> read_occurrence(const Rows& row);
 Result<model::Attempt> read_attempt(const Rows& row);
 Result<model::Cursor> read_cursor(const Rows& row);
+Result<model::Materialization> read_materialization(const Rows& row);
+Result<model::Delivery> read_delivery(const Rows& row);
+Result<model::TriggerCursor> read_trigger(const Rows& row);
 
 /// Every row that is left, read by `read`.
 template <typename T>
@@ -52,5 +66,7 @@ Result<std::optional<T>> read_first(Rows& rows, Result<T> (*read)(const Rows&)) 
 
 /// A single column of text.
 Result<std::string> read_text(const Rows& row);
+/// A text, and how many there are of it.
+Result<std::pair<std::string, std::int64_t>> read_count(const Rows& row);
 
 }  // namespace eider::store::sqlite

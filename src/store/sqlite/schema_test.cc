@@ -4,9 +4,10 @@
 #include <fstream>
 
 #include "base/fd.h"
-#include "store/conformance/fixture.h"
+#include "store/conformance/data_fixture.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/schema_versions.h"
 
 namespace eider::store::sqlite {
 namespace {
@@ -120,6 +121,86 @@ TEST_F(SchemaTest, AFileThatLacksAnIndexIsRefused) {
   make();
   alter("DROP INDEX runs_queued");
   expect_refused(ErrorCode::corrupt, "runs_queued is missing");
+}
+
+TEST_F(SchemaTest, AFileThatLacksATableOfDataTriggersIsRefused) {
+  make();
+  alter("DROP TABLE triggers");
+  expect_refused(ErrorCode::corrupt, "triggers is missing");
+}
+
+/// A file as the first release left it, with a row in every table.
+void make_version_1(const std::string& path) {
+  std::ofstream(path).close();
+  auto connection = Connection::open(path, Access::write).value();
+  const auto run = [&](const char* sql) {
+    auto done = connection->execute(sql);
+    ASSERT_TRUE(done) << done.error().message;
+  };
+  run("PRAGMA journal_mode = WAL");
+  run(migrations()[0]);
+  run("INSERT INTO runs VALUES (1, '0190a000-0000-7000-8000-000000000001', 1, 1, 'flights', 0, 'flights/nightly',"
+      " 'occurrence-1', '', 2, 3, 4, 1, 1800000010000000, '2026-01-01', '{}', 'key', 5, 6, 7, NULL, 9, 'definition',"
+      " 'Due', 'error'), (2, '0190a000-0000-7000-8000-000000000002', 3, 1, 'flights', 2, 'somebody', NULL, '', 1, 0, 0,"
+      " 0, NULL, '', '', NULL, 5, 6, 7, 8, NULL, 'definition', 'BudgetSpent', 'exit code 1')");
+  run("INSERT INTO attempts VALUES (1, 1, NULL, 7, NULL, NULL, NULL, NULL, NULL, NULL, 'definition', '', '', ''),"
+      " (2, 1, 1, 7, 7, 8, 4711, 1, NULL, 100, 'definition', '', 'exit code 1', '')");
+  run("INSERT INTO occurrences VALUES (1, 'occurrence-1', 'flights/nightly', 'flights', 1800000010000000,"
+      " 1800000010000000, 1, 'UTC', 0, 0, 1800000010000000, 0, 'Due', '0190a000-0000-7000-8000-000000000001')");
+  run("INSERT INTO cursors VALUES ('flights/nightly', 'rule', 1800000010000000, 0, '', NULL)");
+  run("INSERT INTO definitions VALUES (1, 'definition', 'flights', 5, '{}')");
+  run("PRAGMA application_id = 0x45696472; PRAGMA user_version = 1");
+}
+
+TEST_F(SchemaTest, AFileOfVersionOneIsBroughtUpToDateWithAllItHolds) {
+  make_version_1(path());
+  EXPECT_EQ(open_sqlite_reader(path()).error().code, ErrorCode::conflict) << "a reader never migrates";
+  {
+    auto store = open_sqlite_store({path(), true});
+    ASSERT_TRUE(store) << store.error().message;
+    const auto open = (*store)->load_open().value();
+    ASSERT_EQ(open.runs.size(), 1u);
+    const model::Run& run = open.runs[0];
+    EXPECT_EQ(run.id, conformance::run_id(1));
+    EXPECT_EQ(run.trigger_id, "flights/nightly");
+    EXPECT_EQ(run.depth, 0);
+    EXPECT_EQ(std::vector({run.failures, run.interruptions, run.priority}), (std::vector{2, 3, 4}));
+    EXPECT_EQ(run.cancel_asked_at, from_us(9));
+    EXPECT_EQ(run.error, "error");
+    EXPECT_EQ(open.live_attempts.size(), 1u);
+    EXPECT_EQ(open.cursors.size(), 1u);
+    EXPECT_EQ(open.definitions, std::vector<std::string>{"definition"});
+    EXPECT_TRUE(open.data.triggers.empty());
+    EXPECT_TRUE(open.data.pending.empty());
+    auto reader = (*store)->reader().value();
+    EXPECT_EQ(reader->run(conformance::run_id(2)).value()->error, "exit code 1");
+    EXPECT_EQ(reader->attempts(conformance::run_id(2))->at(0).worker_pid, 4711);
+    EXPECT_EQ(reader->occurrence("occurrence-1").value()->schedule, "flights/nightly") << "old rows are in new indexes";
+    EXPECT_EQ(reader->occurrence_of_run(conformance::run_id(1)).value()->id, "occurrence-1");
+    // And it works: what was running ends, and its success publishes.
+    EXPECT_TRUE(conformance::apply_one(
+        **store, {conformance::materialized(conformance::published(1, 1), {"c/t"}), conformance::succeeded(1, 1)}));
+    EXPECT_TRUE(conformance::apply_one(**store, conformance::claimed(3, "c/t", {conformance::published(1, 1)})));
+  }
+  EXPECT_EQ(inspect_file(path()).value(), schema_version()) << "it is like one that was made new";
+  auto store = open_sqlite_store({path(), false});
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_EQ((*store)->deliveries_of(conformance::run_id(3))->size(), 1u);
+}
+
+TEST_F(SchemaTest, AMigrationThatFailsLeavesTheFileAsItWas) {
+  make_version_1(path());
+  // The name of a table to come is taken: the second half of the migration can't be.
+  alter("CREATE TABLE deliveries (mine)");
+  const auto count = [&](const char* sql) {
+    return Connection::open(path(), Access::read).value()->number(sql).value();
+  };
+  EXPECT_FALSE(open_sqlite_store({path(), true}));
+  EXPECT_EQ(count("PRAGMA user_version"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM sqlite_schema WHERE name = 'materializations'"), 0);
+  EXPECT_EQ(count("SELECT count(*) FROM runs"), 2);
+  alter("DROP TABLE deliveries");
+  EXPECT_TRUE(open_sqlite_store({path(), true}));
 }
 
 TEST_F(SchemaTest, WhatAPersonAddedIsLeftAlone) {

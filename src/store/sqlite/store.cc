@@ -11,6 +11,7 @@
 #include "store/sqlite/changes.h"
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/data_queries.h"
 #include "store/sqlite/queries.h"
 #include "store/sqlite/schema.h"
 
@@ -25,30 +26,30 @@ FileIdentity file_at(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? FileIdentity{info.st_dev, info.st_ino} : FileIdentity{};
 }
 
-class SqliteStore final : public Store {
+class SqliteStore final : public DataStore {
  public:
-  explicit SqliteStore(std::unique_ptr<Connection> connection)
-      : connection_(std::move(connection)),
-        file_(file_at(connection_->path())),
-        changes_(*connection_),
-        queries_(*connection_),
-        checkpoint_(*connection_) {}
+  explicit SqliteStore(std::unique_ptr<Connection> opened)
+      : DataStore(std::move(opened)),
+        file_(file_at(connection().path())),
+        changes_(connection()),
+        queries_(connection()),
+        checkpoint_(connection()) {}
 
   Result<void> begin() override {
-    EIDER_CHECK(!connection_->in_transaction(), "a turn begins after the one before has ended");
+    EIDER_CHECK(!connection().in_transaction(), "a turn begins after the one before has ended");
     lost_.reset();
     // SQLite goes on writing a file that has been removed; what it commits then is nobody's.
-    if (file_at(connection_->path()) != file_) {
+    if (file_at(connection().path()) != file_) {
       return Error{
           ErrorCode::unavailable,
-          connection_->path() + " was removed or replaced while the server runs; put it back, or restart the server"};
+          connection().path() + " was removed or replaced while the server runs; put it back, or restart the server"};
     }
     return plain(begin_);
   }
 
   Result<bool> apply(const model::ChangeSet& changes) override {
     if (lost_) return *lost_;
-    EIDER_CHECK(connection_->in_transaction(), "a change is applied within a turn");
+    EIDER_CHECK(connection().in_transaction(), "a change is applied within a turn");
     const bool marked = careful_ || !guard_comes_first(changes);
     if (marked) {
       if (auto set = plain(savepoint_); !set) return give_up(set.error());
@@ -65,9 +66,9 @@ class SqliteStore final : public Store {
       applied = kept.error();
     }
     // Takes back what the set has written. SQLite may have rolled everything back by itself after a write error.
-    if (connection_->in_transaction() && plain(undo_) && plain(release_)) return applied;
+    if (connection().in_transaction() && plain(undo_) && plain(release_)) return applied;
     return give_up(
-        applied ? Error{ErrorCode::io, fmt::format("{}: a decision could not be taken back", connection_->path())}
+        applied ? Error{ErrorCode::io, fmt::format("{}: a decision could not be taken back", connection().path())}
                 : applied.error());
   }
 
@@ -80,11 +81,18 @@ class SqliteStore final : public Store {
 
   void rollback() override {
     // Where SQLite has rolled back by itself there is nothing left to do. A rollback in a WAL writes nothing.
-    if (connection_->in_transaction()) (void)plain(rollback_);
+    if (connection().in_transaction()) (void)plain(rollback_);
     lost_.reset();
   }
 
-  Result<OpenState> load_open() override { return queries_.load_open(); }
+  Result<OpenState> load_open() override {
+    auto open = queries_.load_open();
+    if (!open) return open;
+    auto data = load_data();
+    if (!data) return data.error();
+    open->data = std::move(*data);
+    return open;
+  }
   Result<std::vector<std::string>> claimable(Instant now, int limit) override { return queries_.claimable(now, limit); }
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) override {
     return queries_.decided_after(schedule, after);
@@ -92,7 +100,7 @@ class SqliteStore final : public Store {
   Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key) override {
     return queries_.run_of_key(idempotency_key);
   }
-  Result<std::unique_ptr<Reader>> reader() override { return open_reader(connection_->path()); }
+  Result<std::unique_ptr<Reader>> reader() override { return open_reader(connection().path()); }
   Result<bool> checkpoint_aside() override { return checkpoint_.aside(); }
   Result<void> finish_checkpoint() override { return checkpoint_.finish(); }
 
@@ -112,22 +120,31 @@ class SqliteStore final : public Store {
 
   /// A savepoint costs a quarter of a run's life, because SQLite copies every page that is touched under it. A set
   /// of one change needs none for its guard: that is the change's first write, so when it does not hold there is
-  /// nothing to take back. (Only `run` decisions have a second guard.)
+  /// nothing to take back. A change that brings several guarded rows is the exception.
   static bool guard_comes_first(const model::ChangeSet& changes) {
     if (changes.size() != 1) return changes.empty();
-    const auto* decided = std::get_if<model::OccurrencesDecided>(&changes.front());
-    return decided == nullptr || std::none_of(decided->occurrences.begin(), decided->occurrences.end(),
-                                              [](const auto& o) { return o.decision == model::Decision::run; });
+    return std::visit([](const auto& change) { return guard_comes_first(change); }, changes.front());
+  }
+  static bool guard_comes_first(const model::OccurrencesDecided& change) {
+    return std::none_of(change.occurrences.begin(), change.occurrences.end(),
+                        [](const auto& o) { return o.decision == model::Decision::run; });
+  }
+  static bool guard_comes_first(const model::AssetMaterialized& change) { return change.owed.empty(); }
+  static bool guard_comes_first(const model::TriggerReplayed& change) { return change.owed.empty(); }
+  static bool guard_comes_first(const model::DeliveriesClaimed& change) { return change.ids.size() <= 1; }
+  static bool guard_comes_first(const model::DeliveriesSkipped& change) { return change.ids.size() <= 1; }
+  template <typename Other>
+  static bool guard_comes_first(const Other&) {
+    return true;
   }
 
   /// The transaction can't go on.
   Error give_up(const Error& why) {
-    if (connection_->in_transaction()) (void)plain(rollback_);
+    if (connection().in_transaction()) (void)plain(rollback_);
     lost_ = why;
     return why;
   }
 
-  std::unique_ptr<Connection> connection_;
   const FileIdentity file_;
   Changes changes_;
   WriterQueries queries_;
@@ -138,12 +155,12 @@ class SqliteStore final : public Store {
   // again when the turn is repeated spoils itself only.
   bool careful_ = false;
   // Immediate: a transaction that begins as a reader and upgrades fails at once when another has written (O-28).
-  Statement begin_{*connection_, "BEGIN IMMEDIATE"};
-  Statement commit_{*connection_, "COMMIT"};
-  Statement rollback_{*connection_, "ROLLBACK"};
-  Statement savepoint_{*connection_, "SAVEPOINT decision"};
-  Statement release_{*connection_, "RELEASE decision"};
-  Statement undo_{*connection_, "ROLLBACK TO decision"};
+  Statement begin_{connection(), "BEGIN IMMEDIATE"};
+  Statement commit_{connection(), "COMMIT"};
+  Statement rollback_{connection(), "ROLLBACK"};
+  Statement savepoint_{connection(), "SAVEPOINT decision"};
+  Statement release_{connection(), "RELEASE decision"};
+  Statement undo_{connection(), "ROLLBACK TO decision"};
 };
 
 /// An empty file that only this user can read, as a first start leaves it.
