@@ -112,12 +112,13 @@ std::string explain(const CLI::App& app, const std::vector<std::string>& argumen
   std::vector<std::string> verbs;
   for (const CLI::App* each : verbs_of(*place.verb)) verbs.push_back(each->get_name());
   std::string said;
-  if (!place.wrong_verb.empty()) {
-    said =
-        fmt::format("`{} {}` is no verb{}", place.path, shown(place.wrong_verb), did_you_mean(place.wrong_verb, verbs));
-  } else if (!place.wrong_option.empty()) {
+  // A word after a wrong option may have been meant as its value.
+  if (!place.wrong_option.empty()) {
     said = fmt::format("`{}` has no option `{}`{}", place.path, shown(place.wrong_option),
                        did_you_mean(place.wrong_option, option_names(*place.verb, app)));
+  } else if (!place.wrong_verb.empty()) {
+    said =
+        fmt::format("`{} {}` is no verb{}", place.path, shown(place.wrong_verb), did_you_mean(place.wrong_verb, verbs));
   } else if (place.wants_value) {
     said = fmt::format("`{}` needs a value: {}", place.wants_value->get_name(), place.wants_value->get_description());
   } else if (place.verb->get_require_subcommand_min() > 0) {
