@@ -64,7 +64,7 @@ Result<json::value> parse_strict_json(std::string_view text) {
   const std::size_t read = parser.write_some(false, text.data(), text.size(), error);
   const std::string& twice = parser.handler().twice;
   if (!twice.empty()) {
-    return Error{ErrorCode::invalid, "the key `" + workspace::shown(twice) + "` is there twice; give it once"};
+    return Error{ErrorCode::invalid, "the key `" + shown(twice) + "` is there twice; give it once"};
   }
   if (!error) {
     json::value value = json::parse({text.data(), text.size()}, error);

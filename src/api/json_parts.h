@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/json.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
 
 #include "base/time.h"
 #include "model/run.h"

@@ -66,8 +66,6 @@ bool is_key(std::string_view text) {
 
 }  // namespace
 
-std::string shown(std::string_view text) { return workspace::shown(text); }
-
 Problem parameter_problem(std::string_view parameter, std::string_view sentence, std::string_view expected,
                           std::string_view suggestion) {
   Problem problem{400,

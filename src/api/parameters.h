@@ -12,6 +12,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/http.h"
+#include "base/utf8.h"
 #include "engine/inbox.h"
 #include "model/asset.h"
 #include "model/run.h"
@@ -43,8 +44,6 @@ Problem unknown_pipeline(const std::string& parameter, const std::string& name,
 bool has_pipeline(const std::vector<engine::PipelineView>& views, const std::string& name);
 /// `nightly` for `nigthly`, or empty.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
-/// A foreign text, fit for a message: cut, without control characters.
-std::string shown(std::string_view text);
 
 /// Reads a request's query. The first thing that is wrong is kept in problem(); what is read after it is a default.
 class QueryReader {

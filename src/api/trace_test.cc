@@ -186,7 +186,7 @@ TEST(Words, HowThingsEndedAndWhy) {
   EXPECT_NE(in_words(Link{run}, nullptr, "").find("is queued, and not tried before 2026-03-29T01:00:20Z"),
             std::string::npos);
   model::Delivery delivery = a_delivery(kDeliveryId, kEventId, model::DeliveryState::pending);
-  const auto said = [&](const char* waiting) { return in_words(Link{delivery}, nullptr, waiting).substr(52); };
+  const auto said = [&](const char* waiting) { return in_words(Link{delivery}, nullptr, waiting).substr(49); };
   EXPECT_EQ(said("its run is open"), "marts/on_x is pending: its run is open") << in_words(Link{delivery}, nullptr, "");
   EXPECT_EQ(said(""), "marts/on_x is pending");
   delivery.state = model::DeliveryState::skipped;

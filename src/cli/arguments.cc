@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "cli/verb_tree.h"
 #include "workspace/words.h"
@@ -12,7 +13,6 @@ namespace eider::cli {
 namespace {
 
 using workspace::closest;
-using workspace::shown;
 
 std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
   std::vector<const CLI::App*> out;
@@ -112,12 +112,13 @@ std::string explain(const CLI::App& app, const std::vector<std::string>& argumen
   std::vector<std::string> verbs;
   for (const CLI::App* each : verbs_of(*place.verb)) verbs.push_back(each->get_name());
   std::string said;
-  if (!place.wrong_verb.empty()) {
-    said =
-        fmt::format("`{} {}` is no verb{}", place.path, shown(place.wrong_verb), did_you_mean(place.wrong_verb, verbs));
-  } else if (!place.wrong_option.empty()) {
+  // A word after a wrong option may have been meant as its value.
+  if (!place.wrong_option.empty()) {
     said = fmt::format("`{}` has no option `{}`{}", place.path, shown(place.wrong_option),
                        did_you_mean(place.wrong_option, option_names(*place.verb, app)));
+  } else if (!place.wrong_verb.empty()) {
+    said =
+        fmt::format("`{} {}` is no verb{}", place.path, shown(place.wrong_verb), did_you_mean(place.wrong_verb, verbs));
   } else if (place.wants_value) {
     said = fmt::format("`{}` needs a value: {}", place.wants_value->get_name(), place.wants_value->get_description());
   } else if (place.verb->get_require_subcommand_min() > 0) {
@@ -140,7 +141,7 @@ Parsed parse_arguments(const std::vector<std::string>& arguments, const std::str
     parsed.options->words.assign(arguments.begin() + 1, arguments.end());
     return parsed;
   }
-  Tree tree(version);
+  VerbTree tree(version);
   // `eider help runs list` is what some people try first.
   if (!arguments.empty() && arguments[0] == "help") {
     std::vector<std::string> asked(arguments.begin() + 1, arguments.end());
@@ -166,7 +167,7 @@ Parsed parse_arguments(const std::vector<std::string>& arguments, const std::str
 }
 
 Completion complete_arguments(const std::vector<std::string>& words) {
-  Tree tree("");
+  VerbTree tree("");
   const CLI::App& app = tree.app();
   Completion out;
   if (words.empty()) return out;

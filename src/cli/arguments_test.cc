@@ -100,6 +100,17 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
                              {"runs", "show"},
                              {"logs"},
                              {"cancel"},
+                             {"assets"},
+                             {"assets", "list"},
+                             {"assets", "graph"},
+                             {"assets", "materialize"},
+                             {"materializations"},
+                             {"materializations", "show"},
+                             {"deliveries"},
+                             {"deliveries", "list"},
+                             {"deliveries", "retry"},
+                             {"deliveries", "skip"},
+                             {"explain"},
                              {"pools"},
                              {"reload"},
                              {"completion"},
@@ -136,6 +147,19 @@ TEST(Completion, Verbs) {
   EXPECT_TRUE(complete_arguments({"nonsense", ""}).words.empty());
 }
 
+TEST(Arguments, AVerbThatListsHasOneThatShows) {
+  EXPECT_EQ(parse_arguments({"materializations", "--asset", "raw.x"}, "").options->verb, Verb::materializations);
+  const Parsed one = parse_arguments({"materializations", "show", "5f0c"}, "");
+  EXPECT_EQ(one.options->verb, Verb::materializations_show);
+  EXPECT_EQ(one.options->target, "5f0c");
+  EXPECT_NE(wrong({"materializations", "shwo"}).find("did you mean `show`?"), std::string::npos);
+  EXPECT_NE(wrong({"materializations", "--asset"}).find("`--asset` needs a value"), std::string::npos);
+  EXPECT_NE(wrong({"materializations", "--aset", "x"}).find("did you mean `--asset`?"), std::string::npos);
+  EXPECT_NE(wrong({"assets"}).find("needs a verb: list, show, graph or materialize"), std::string::npos);
+  EXPECT_FALSE(wrong({"materializations", "--asset", "a", "--run", "b"}).empty());
+  EXPECT_FALSE(wrong({"deliveries", "retry", "2b1e", "--state", "failed"}).empty());
+}
+
 TEST(Completion, OptionsOfTheVerbAndOfAll) {
   EXPECT_EQ(complete_arguments({"runs", "list", "--s"}).words, (Words{"--state"}));
   const Words all = complete_arguments({"runs", "list", "--"}).words;
@@ -151,6 +175,12 @@ TEST(Completion, KindsOfValues) {
   EXPECT_EQ(complete_arguments({"logs", "-f", ""}).kind, "RUN");
   EXPECT_EQ(complete_arguments({"runs", "list", "--state", ""}).kind, "STATE");
   EXPECT_EQ(complete_arguments({"--color", ""}).kind, "WHEN");
+  EXPECT_EQ(complete_arguments({"assets", "show", ""}).kind, "ASSET");
+  EXPECT_EQ(complete_arguments({"deliveries", "retry", ""}).kind, "DELIVERY");
+  EXPECT_EQ(complete_arguments({"deliveries", "list", "--trigger", ""}).kind, "TRIGGER");
+  EXPECT_EQ(complete_arguments({"deliveries", "list", "--state", ""}).verb, "eider deliveries list");
+  EXPECT_EQ(complete_arguments({"materializations", "show", ""}).kind, "MATERIALIZATION");
+  EXPECT_EQ(complete_arguments({"explain", ""}).kind, "ID");
   const Completion joined = complete_arguments({"-w", "here", "runs", "list", "--pipeline=da"});
   EXPECT_EQ(joined.kind, "PIPELINE");
   EXPECT_EQ(joined.typed, "da");

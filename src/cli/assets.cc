@@ -108,7 +108,7 @@ Result<json::object> metadata_of(const Session& session) {
       return Error{
           ErrorCode::invalid,
           fmt::format("--metadata: `{}` is neither a JSON object, such as '{{\"file\": \"a.csv\"}}', nor a file",
-                      workspace::shown(given))};
+                      shown(given))};
     }
     if (!content) return Error{content.error().code, "--metadata: " + content.error().message};
     text = *std::move(content);
@@ -125,8 +125,8 @@ Result<void> add_count(json::object& body, const char* name, const std::string& 
   std::int64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed != std::errc() || end != text.data() + text.size() || value < 0) {
-    return Error{ErrorCode::invalid, fmt::format("--{}: `{}` is wrong: expected a whole number that is not negative",
-                                                 name, workspace::shown(text))};
+    return Error{ErrorCode::invalid,
+                 fmt::format("--{}: `{}` is wrong: expected a whole number that is not negative", name, shown(text))};
   }
   body[name] = value;
   return {};

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
 namespace eider::cli {

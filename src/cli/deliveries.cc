@@ -107,6 +107,7 @@ int change(Session& session, const char* deed, const char* done) {
         } else {
           in.out().line(fmt::format("{} {} {}", counted_deliveries(count), count == 1 ? "is" : "are", done));
         }
+        if (flag_of(answer, "more")) in.say("there are more: the same again goes on with them");
         return exit_done;
       });
 }

@@ -58,7 +58,7 @@ Result<json::object> params_of(const Options& options) {
   for (const std::string& pair : options.pairs) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0 || (equals == 1 && pair[0] == ':')) {
-      return Error{ErrorCode::invalid, fmt::format("-p {}: expected NAME=TEXT or NAME:=JSON", workspace::shown(pair))};
+      return Error{ErrorCode::invalid, fmt::format("-p {}: expected NAME=TEXT or NAME:=JSON", shown(pair))};
     }
     const std::string text = pair.substr(equals + 1);
     if (pair[equals - 1] != ':') {
@@ -67,8 +67,8 @@ Result<json::object> params_of(const Options& options) {
     }
     json::value value = json::parse(text, failed);
     if (failed) {
-      return Error{ErrorCode::invalid, fmt::format("-p {}: `{}` is no JSON; NAME=TEXT takes it as a text",
-                                                   workspace::shown(pair), workspace::shown(text))};
+      return Error{ErrorCode::invalid,
+                   fmt::format("-p {}: `{}` is no JSON; NAME=TEXT takes it as a text", shown(pair), shown(text))};
     }
     params[pair.substr(0, equals - 1)] = std::move(value);
   }

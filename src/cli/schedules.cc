@@ -30,7 +30,7 @@ Result<std::string> schedule_path(const std::string& key) {
     return Error{ErrorCode::invalid,
                  fmt::format("`{}` names no schedule: expected pipeline/id, such as flights_daily/nightly\n"
                              "`eider schedule list` shows them",
-                             workspace::shown(key))};
+                             shown(key))};
   }
   return "/api/v1/schedules/" + api::encode_segment(key.substr(0, slash)) + "/" +
          api::encode_segment(key.substr(slash + 1));
@@ -189,7 +189,7 @@ Result<json::array> preview_cron(const Options& options, Instant now) {
     const auto [stopped, failed] = std::from_chars(options.count.data(), end, count);
     if (failed != std::errc() || stopped != end || count < 1 || count > kMostPreviewed) {
       return Error{ErrorCode::invalid, fmt::format("--count: `{}` is wrong: expected a whole number from 1 to {}",
-                                                   workspace::shown(options.count), kMostPreviewed)};
+                                                   shown(options.count), kMostPreviewed)};
     }
   }
   model::Timing timing;

@@ -1,6 +1,7 @@
 #include "cli/verb_tree.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace eider::cli {
 namespace {
@@ -27,7 +28,37 @@ class Form : public CLI::Formatter {
 
 }  // namespace
 
-Tree::Tree(const std::string& version) {
+class VerbTree::Tree {
+ public:
+  explicit Tree(const std::string& version);
+
+  CLI::App& app() { return app_; }
+  Options& options() { return options_; }
+
+ private:
+  CLI::App* verb(CLI::App* parent, const char* name, const char* about, Verb value, const char* examples);
+  CLI::App* group(const char* name, const char* about, const char* examples);
+  CLI::Option* target(CLI::App* verb, const char* kind, const char* about, bool required = true);
+  CLI::Option* text(CLI::App* verb, const char* name, std::string& into, const char* kind, const char* about);
+  void json(CLI::App* verb) { verb->add_flag("--json", options_.json, "Print JSON, in the shapes of the API"); }
+  void pages(CLI::App* verb, const char* order);
+  void selection(CLI::App* verb, const char* states);
+  void add_files();
+  void add_server();
+  void add_run();
+  void add_pipelines();
+  void add_schedules();
+  void add_runs();
+  void add_assets();
+  void add_deliveries();
+  void add_explain();
+  void add_hidden();
+
+  Options options_;
+  CLI::App app_{"Eider: a durable data-pipeline server for one machine"};
+};
+
+VerbTree::Tree::Tree(const std::string& version) {
   app_.name("eider");
   app_.require_subcommand(1);
   app_.fallthrough();
@@ -58,35 +89,37 @@ Tree::Tree(const std::string& version) {
       "  eider run hello                run one pipeline now, and watch it");
 }
 
-CLI::App* Tree::verb(CLI::App* parent, const char* name, const char* about, Verb value, const char* examples) {
+CLI::App* VerbTree::Tree::verb(CLI::App* parent, const char* name, const char* about, Verb value,
+                               const char* examples) {
   CLI::App* verb = parent->add_subcommand(name, about)->group("Verbs");
   verb->callback([this, value] { options_.verb = value; });
   if (*examples) verb->footer(std::string("Examples:\n") + examples);
   return verb;
 }
 
-CLI::App* Tree::group(const char* name, const char* about, const char* examples) {
+CLI::App* VerbTree::Tree::group(const char* name, const char* about, const char* examples) {
   CLI::App* group = app_.add_subcommand(name, about)->group("Verbs");
   group->require_subcommand(1);
   group->footer(std::string("Examples:\n") + examples);
   return group;
 }
 
-CLI::Option* Tree::target(CLI::App* verb, const char* kind, const char* about, bool required) {
+CLI::Option* VerbTree::Tree::target(CLI::App* verb, const char* kind, const char* about, bool required) {
   return verb->add_option(kind, options_.target, about)->type_name("")->required(required);
 }
 
-CLI::Option* Tree::text(CLI::App* verb, const char* name, std::string& into, const char* kind, const char* about) {
+CLI::Option* VerbTree::Tree::text(CLI::App* verb, const char* name, std::string& into, const char* kind,
+                                  const char* about) {
   return verb->add_option(name, into, about)->type_name(kind);
 }
 
-void Tree::pages(CLI::App* verb, const char* order) {
+void VerbTree::Tree::pages(CLI::App* verb, const char* order) {
   verb->add_option("--limit", options_.limit, fmt::format("At most N of them, {}", order))->type_name("N");
   text(verb, "--cursor", options_.cursor, "CURSOR", "The page after: `next` of the one before");
   json(verb);
 }
 
-void Tree::add_files() {
+void VerbTree::Tree::add_files() {
   CLI::App* init = verb(&app_, "init", "Make a small workspace that works as it is", Verb::init,
                         "  eider init              in this folder\n  eider init flights      in a new folder");
   target(init, "DIR", "The folder; made when it is missing", false);
@@ -100,7 +133,7 @@ void Tree::add_files() {
   target(schema, "OF", "pipeline (default) or workspace", false)->check(CLI::IsMember({"pipeline", "workspace"}));
 }
 
-void Tree::add_server() {
+void VerbTree::Tree::add_server() {
   CLI::App* serve = verb(&app_, "serve", "Run the workspace's schedules until told to stop", Verb::serve,
                          "  eider serve             Ctrl-C waits for running runs, a second one does not\n"
                          "  eider serve --json      one JSON line an event\n  eider -w flights serve");
@@ -126,7 +159,7 @@ void Tree::add_server() {
       ->add_flag("--json", options_.json, "Print JSON");
 }
 
-void Tree::add_run() {
+void VerbTree::Tree::add_run() {
   CLI::App* run = verb(&app_, "run", "Run a pipeline now, and follow it to its end", Verb::run,
                        "  eider run flights_daily\n"
                        "  eider run flights_daily -p year=2026 -p limit:=10     k=v is a text, k:=v is JSON\n"
@@ -145,13 +178,13 @@ void Tree::add_run() {
   run->add_flag("--json", options_.json, "Print the run at its end as JSON, and no log");
 }
 
-void Tree::add_pipelines() {
+void VerbTree::Tree::add_pipelines() {
   CLI::App* pipelines = group("pipelines", "List pipelines", "  eider pipelines list");
   json(verb(pipelines, "list", "List pipelines with what they do, what comes next and their open runs",
             Verb::pipelines_list, "  eider pipelines list\n  eider pipelines list --json | jq -r '.items[].name'"));
 }
 
-void Tree::add_schedules() {
+void VerbTree::Tree::add_schedules() {
   CLI::App* schedule =
       group("schedule", "Show, preview, pause and resume schedules",
             "  eider schedule list\n  eider schedule pause flights_daily/nightly --note 'source is down'\n"
@@ -197,7 +230,7 @@ void Tree::add_schedules() {
   pages(occurrences, kNewestFirst);
 }
 
-void Tree::add_runs() {
+void VerbTree::Tree::add_runs() {
   CLI::App* runs =
       group("runs", "List runs and show one", "  eider runs list --state failed\n  eider runs show 0192f3c4-a1b2-7c3d");
   CLI::App* list = verb(runs, "list", "List runs, newest first", Verb::runs_list,
@@ -227,7 +260,7 @@ void Tree::add_runs() {
   json(cancel);
 }
 
-void Tree::add_assets() {
+void VerbTree::Tree::add_assets() {
   CLI::App* assets = group("assets", "Show assets, who makes them and who waits for them; say that one was made",
                            "  eider assets list\n  eider assets show raw.flights\n  eider assets graph\n"
                            "  eider assets materialize raw.uploads --metadata '{\"file\": \"a.csv\"}'");
@@ -276,7 +309,7 @@ void Tree::add_assets() {
   json(one);
 }
 
-void Tree::add_deliveries() {
+void VerbTree::Tree::add_deliveries() {
   CLI::App* deliveries = group("deliveries", "Show what is owed to triggers, try it again or give it up",
                                "  eider deliveries list --state failed\n  eider deliveries retry --state failed\n"
                                "  eider deliveries skip --trigger marts/on_raw --note 'done by hand'");
@@ -309,7 +342,7 @@ void Tree::add_deliveries() {
 }
 
 /// Which deliveries a deed is about.
-void Tree::selection(CLI::App* verb, const char* states) {
+void VerbTree::Tree::selection(CLI::App* verb, const char* states) {
   CLI::Option* id = target(verb, "DELIVERY", kDeliveryAbout, false);
   CLI::Option* trigger = text(verb, "--trigger", options_.trigger, "TRIGGER", "Those of this trigger");
   trigger->excludes(id);
@@ -318,7 +351,7 @@ void Tree::selection(CLI::App* verb, const char* states) {
   json(verb);
 }
 
-void Tree::add_explain() {
+void VerbTree::Tree::add_explain() {
   CLI::App* explain =
       verb(&app_, "explain", "Show why something ran or did not: its chain of causes, and what followed", Verb::explain,
            "  eider explain 0192f3c4-a1b2-7c3d       of a run, a materialization, a delivery or an occurrence\n"
@@ -327,12 +360,17 @@ void Tree::add_explain() {
   json(explain);
 }
 
-void Tree::add_hidden() {
+void VerbTree::Tree::add_hidden() {
   CLI::App* completion = verb(&app_, "completion", "Print the completion script of a shell", Verb::completion,
                               "  source <(eider completion bash)\n  eider completion zsh > ~/.zfunc/_eider\n"
                               "  eider completion fish > ~/.config/fish/completions/eider.fish");
   target(completion, "SHELL", "bash, zsh or fish")->check(CLI::IsMember({"bash", "zsh", "fish"}));
   verb(&app_, "worker", "", Verb::worker, "")->group("");
 }
+
+VerbTree::VerbTree(const std::string& version) : tree_(std::make_unique<Tree>(version)) {}
+VerbTree::~VerbTree() = default;
+CLI::App& VerbTree::app() { return tree_->app(); }
+Options& VerbTree::options() { return tree_->options(); }
 
 }  // namespace eider::cli
