@@ -12,6 +12,7 @@
 #include "app/event_lines.h"
 #include "app/signals.h"
 #include "base/log.h"
+#include "watch/watcher.h"
 
 namespace eider::app {
 namespace {
@@ -120,7 +121,18 @@ int serve(const cli::ServeRequest& request) {
   lines->say("serving", fmt::format("{}: {}, {}; process {}", request.workspace,
                                     counted(state.workspace().pipelines.size(), "pipeline"),
                                     counted(state.schedules().size(), "schedule"), ::getpid()));
-  (*core)->run([&] { stopping.after_turn(); });
+  // Files land in real time, whatever clock the pipelines have.
+  const SystemClock clock;
+  watch::Watcher folders(watch::WatcherParts{(*core)->inbox(), clock, (*core)->layout().workspace});
+  const auto watch_folders = [&] {
+    const auto followed = folders.follow(state.workspace().settings.assets);
+    if (!followed) log::warning(followed.error().message);
+  };
+  watch_folders();
+  (*core)->run([&] {
+    watch_folders();
+    stopping.after_turn();
+  });
   (*core)->inbox().close();
   (*api)->server.stop();
   lines->say("stopped", {});

@@ -92,9 +92,15 @@ class DataLaws : public Data, public ::testing::WithParamInterface<unsigned> {
   void person() {
     DeliverySelection which;
     which.state = DeliveryState::failed;
-    if (coin(2)) EXPECT_TRUE(change<RetryDeliveries>(which).ok());
-    if (coin(4)) EXPECT_TRUE(change<SkipDeliveries>(which).ok());
-    if (!bench.workers->busy.empty() && coin(4)) EXPECT_TRUE(bench.cancel(any_busy()).ok());
+    if (coin(2)) {
+      EXPECT_TRUE(change<RetryDeliveries>(which).ok());
+    }
+    if (coin(4)) {
+      EXPECT_TRUE(change<SkipDeliveries>(which).ok());
+    }
+    if (!bench.workers->busy.empty() && coin(4)) {
+      EXPECT_TRUE(bench.cancel(any_busy()).ok());
+    }
   }
 
   void check_memory() {

@@ -255,7 +255,10 @@ TEST_F(Data, APartitionThatTheConsumerHasNotIsSkippedWithTheReason) {
 }
 
 TEST_F(Data, ARunIsRefusedAPartitionThatItsPipelineHasNot) {
-  consumer("c", {}, {}, [](model::Pipeline& p) { p.partitions = model::Partitions{{"eu", "us"}}; });
+  consumer("c", {}, {}, [](model::Pipeline& p) {
+    p.partitions.emplace();
+    p.partitions->names = {"eu", "us"};
+  });
   bench.boot();
   const auto start = [&](const std::string& partition) {
     std::optional<Result<std::string>> answer;

@@ -56,4 +56,11 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
   return ::fnmatch(std::string(pattern).c_str(), std::string(name).c_str(), FNM_NOESCAPE) == 0;
 }
 
+bool file_matches(const std::string& pattern, const std::string& name) {
+  for (const char* unfinished : {".tmp", ".part"}) {
+    if (name.ends_with(unfinished) && !pattern.ends_with(unfinished)) return false;
+  }
+  return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE | FNM_PERIOD) == 0;
+}
+
 }  // namespace eider::model

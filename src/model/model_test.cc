@@ -292,6 +292,20 @@ TEST(Glob, MatchesLikeAShell) {
   EXPECT_FALSE(is_glob("raw.flights"));
 }
 
+TEST(Glob, MeansFilesAsAShellDoes) {
+  const std::tuple<const char*, const char*, bool> cases[] = {
+      {"*", "a.csv", true},         {"*.csv", "a.csv", true},
+      {"*.csv", "a.csv.gz", false}, {"*", ".hidden", false},
+      {".*", ".hidden", true},      {"*", "a.tmp", false},
+      {"*", "a.csv.part", false},   {"*.tmp", "a.tmp", true},
+      {"a.part", "a.part", true},   {"*.csv", "A.CSV", false},
+      {"[!a]*", ".b", false},       {"b*", "b c.csv", true},
+      {"*", ".x.tmp", false},       {"caf\xC3\xA9*", "caf\xC3\xA9.csv", true},
+  };
+  for (const auto& [pattern, name, meant] : cases)
+    EXPECT_EQ(file_matches(pattern, name), meant) << pattern << " " << name;
+}
+
 /// As the definition says it: a star takes each number of characters.
 bool slow_match(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();

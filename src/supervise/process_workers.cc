@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "supervise/adopted_worker.h"
 #include "supervise/endings.h"
@@ -161,6 +162,7 @@ struct ProcessWorkers::Impl {
           reactor.call_after(pause, [this, handed, pause] { begin(*attempts.at(handed->run_id), handed, pause * 2); });
       return;
     }
+    fault::point("attempt.locked");
     wire::Job frame;
     frame.run_id = job.run_id;
     frame.attempt = job.attempt;

@@ -200,6 +200,24 @@ class ScriptedWorker {
     }
   }
 
+  void play_publishing(const std::string& script) {
+    if (script == "publish") {
+      tell(wire::Published{job_.run_id, job_.attempt, {"raw.x", "", "step", 3, 7, "", "abc", ""}});
+      return finish(result());
+    }
+    if (script == "publish, commit without server and die") {
+      started(::getpid());
+      while (!gone_) wait_for_frames(channel_);
+      publish("raw.x");
+      commit();
+    } else {
+      publish("raw.x");
+      publish("raw.y", false);
+      started(::getpid());
+    }
+    ::raise(SIGKILL);
+  }
+
   void play(const std::string& script) {
     if (script == "finish") return finish(result());
     if (script == "time out") return finish(result(model::Outcome::timed_out));
@@ -251,23 +269,7 @@ class ScriptedWorker {
       ::_exit(9);
     }
     if (script.starts_with("stage")) stage_and_die(script == "stage, wait and die");
-    if (script == "publish") {
-      tell(wire::Published{job_.run_id, job_.attempt, {"raw.x", "", "step", 3, 7, "", "abc", ""}});
-      return finish(result());
-    }
-    if (script == "publish and die") {
-      publish("raw.x");
-      publish("raw.y", false);
-      started(::getpid());
-      ::raise(SIGKILL);
-    }
-    if (script == "publish, commit without server and die") {
-      started(::getpid());
-      while (!gone_) wait_for_frames(channel_);
-      publish("raw.x");
-      commit();
-      ::raise(SIGKILL);
-    }
+    if (script.starts_with("publish")) return play_publishing(script);
     if (script == "commit and die") {
       commit();
       started(::getpid());

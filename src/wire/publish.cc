@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "base/fault.h"
 #include "base/fd.h"
 
 namespace eider::wire {
@@ -73,6 +74,7 @@ Result<void> apply_renames(const std::vector<Rename>& renames) {
   std::set<std::string> folders;
   for (const Rename& rename : renames) {
     if (auto applied = apply(rename); !applied) return applied;
+    fault::point("rename.after_one");
     folders.insert(rename.target.substr(0, rename.target.rfind('/') + 1));
   }
   for (const std::string& folder : folders) {

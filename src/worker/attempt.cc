@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <cerrno>
 
+#include "base/fault.h"
 #include "wire/layout.h"
 
 namespace eider::worker {
@@ -36,6 +37,7 @@ void Attempt::start() {
     stop(model::Outcome::released, ready.error().message);
     return;
   }
+  fault::point("attempt.begun");
   if (auto prepared = prepare(); !prepared) {
     fail(prepared.error().message);
     return;
@@ -83,8 +85,8 @@ Result<void> Attempt::prepare() {
                                       [this](const std::string& step) { return strays_of(step); }});
   nodes_ = std::vector<Node>(pipeline_.steps.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].step = &pipeline_.steps[i];
-  add_table_check();
-
+  add_publish_nodes();
+  if (auto written = write_events(run_); !written) return written;
   return publishing_->prepare();
 }
 
@@ -153,14 +155,14 @@ bool Attempt::advance() {
 }
 
 wire::Adopted Attempt::adopted() const {
-  wire::Adopted state{job_.run_id, job_.attempt, ::getpid(), {}, {}};
+  wire::Adopted state{job_.run_id, job_.attempt, ::getpid(), {}, {}, published_.publications};
   for (const std::string& step : ended_) {
     for (const Node& node : nodes_) {
       if (node.step->id == step) state.steps.push_back(*node.result);
     }
   }
   for (const Node& node : nodes_) {
-    if (node.run && !node.result && !node.finds_tables)
+    if (node.run && !node.result && !node.publishes)
       state.running.push_back({job_.run_id, job_.attempt, node.step->id, node.run->pid(), *node.started_at});
   }
   return state;

@@ -5,14 +5,20 @@
 // wasted, and a retry repeats a failed run as a whole. The outcome is then that of the first step that failed.
 // A cancel or the run's time-out ends all steps and starts no more; it wins over exit code 0 (O-22), and loses only
 // to the commit point (the result file).
+//
+// To publish is a node of the DAG like a step: what is published `after` a step needs that step, and what needs the
+// step needs it; what is published at the end needs all. Only a failed one is shown as a step. What was published
+// before the end stays so, however the attempt ends.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "worker/publication.h"
 #include "worker/publishing.h"
 #include "worker/reports.h"
 #include "worker/sql_host.h"
@@ -61,6 +67,7 @@ class Attempt {
   /// One step of the DAG.
   struct Node {
     const model::Step* step = nullptr;
+    std::unique_ptr<PublishWork> work;       ///< of one that publishes, once started; outlives what runs it
     std::unique_ptr<StepRun> run;            ///< while it runs
     std::optional<wire::StepResult> result;  ///< once it is over
     std::optional<Instant> started_at;
@@ -68,7 +75,8 @@ class Attempt {
     Micros held_wait{};
     Reactor::TimerId held_timer = 0;
     double progress = -1;
-    bool finds_tables = false;  ///< none of the pipeline's: see check_tables_
+    bool publishes = false;  ///< none of the pipeline's steps
+    std::string after;       ///< of one that publishes: the step, or empty for the end of the run
   };
 
   Result<void> make_places();
@@ -85,11 +93,11 @@ class Attempt {
   void start_step(Node& node);
   Result<void> start_program(Node& node);
   void start_sql(Node& node);
-  void add_table_check();
-  SqlStep::Script table_check() const;
   SqlStep::Script script_of(const Node& node) const;
+  std::vector<const Node*> all_needs_of(const Node& node) const;
   std::map<std::string, std::string> facts_for(const Node& node) const;
   void end_step(Node& node);
+  void take_facts(const Node& node, wire::StepResult& result);
   void note_end(const Node& node, const wire::StepResult& result);
   void settle_step(Node& node, wire::StepResult result);
   void file_is_held(Node& node);
@@ -97,6 +105,15 @@ class Attempt {
   void report_progress();
   Node* node_of(const std::string& step);
   void note(const std::string& step, const std::string& text);
+
+  // publishing (attempt_publish.cc)
+  void add_publish_nodes();
+  void add_publish_node(const std::string& after, std::vector<std::string> needs);
+  bool is_publishing() const;
+  SqlStep::Script publish_script(Node& node);
+  Result<void> take_said(const Node& node, std::vector<Said> said);
+  void take_published(const Node& node);
+  void take_publications(wire::AttemptResult& result) const;
 
   // end (attempt_end.cc)
   bool end();
@@ -117,9 +134,10 @@ class Attempt {
   std::optional<Publishing> publishing_;
   std::optional<SqlSession> sql_;
   std::optional<StepServices> step_services_;
-  /// Once all steps have succeeded: are the tables there that the pipeline publishes? It shows only where one is not.
-  model::Step check_tables_;
-  std::vector<Node> nodes_;         ///< in the order of the pipeline, check_tables_ last; fixed after start()
+  std::deque<model::Step> publish_steps_;  ///< of the nodes that publish
+  std::vector<Node> nodes_;         ///< in the order of the pipeline, then those that publish; fixed after start()
+  std::vector<Said> said_;          ///< of assets, by the steps that have succeeded
+  wire::PublishedSoFar published_;  ///< `after` steps
   std::vector<std::string> ended_;  ///< steps in the order of their ends
   std::optional<Instant> started_at_;
   std::optional<model::Outcome> stopped_;

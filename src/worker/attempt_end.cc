@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <csignal>
 
+#include "base/fault.h"
 #include "wire/layout.h"
 #include "wire/processes.h"
 #include "wire/publish.h"
@@ -55,6 +56,7 @@ bool Attempt::end() {
   if (!stuck_) {
     lock_.reset();
     services_.reports.send(wire::Finished{std::move(result)});
+    fault::point("attempt.reported");
   }
   return true;
 }
@@ -80,7 +82,7 @@ wire::AttemptResult Attempt::make_result() {
       result.signal = ended.signal;
       if (!stopped_) {
         result.outcome = outcome_of(ended.outcome);
-        result.error = node.finds_tables ? ended.error : fmt::format("step {}: {}", step, ended.error);
+        result.error = node.publishes ? ended.error : fmt::format("step {}: {}", step, ended.error);
       }
     }
     result.steps.push_back(ended);
@@ -92,14 +94,7 @@ wire::AttemptResult Attempt::make_result() {
     result.file_held = released_;
   } else if (result.outcome == model::Outcome::succeeded) {
     result.exit_code = last_exit_code;
-    auto renames = publishing_->collect();
-    if (renames) {
-      result.renames = std::move(*renames);
-    } else {
-      result.outcome = model::Outcome::failed;
-      result.error = renames.error().message;
-      note("", result.error);
-    }
+    take_publications(result);
   }
   result.finished_at = now();
   return result;
@@ -117,6 +112,7 @@ Result<void> Attempt::write_result(const wire::AttemptResult& result) const {
 }
 
 void Attempt::commit(wire::AttemptResult& result) {
+  fault::point("result.before_commit");
   if (const auto written = write_result(result); !written) {
     const std::string path = wire::Layout::attempt_result(job_.folder, job_.attempt);
     ::unlink((path + ".tmp").c_str());
@@ -124,15 +120,19 @@ void Attempt::commit(wire::AttemptResult& result) {
     if (!result.renames.empty()) {
       ::unlink(path.c_str());
       result.renames.clear();
+      result.publications.clear();
       result.outcome = model::Outcome::failed;
       result.error = "nothing was published, because the result can't be written: " + written.error().message;
     }
     return;
   }
+  fault::point("result.after_commit");
   if (auto applied = wire::apply_renames(result.renames); !applied) {
     result.outcome = model::Outcome::failed;
     result.error = applied.error().message;
+    result.publications.clear();
   }
+  fault::point("result.after_renames");
 }
 
 void Attempt::clean_up(const wire::AttemptResult& result) {

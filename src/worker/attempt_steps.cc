@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/fault.h"
 #include "wire/processes.h"
 #include "worker/attempt.h"
 #include "worker/facts.h"
@@ -61,6 +62,7 @@ bool Attempt::start_ready() {
       if (node.run || node.result) continue;
       const Needs needs = needs_of(node);
       if (needs == Needs::open) continue;
+      if (needs == Needs::met && node.publishes && is_publishing()) continue;  // one after the other: one record
       if (needs == Needs::failed) {
         wire::StepResult skipped;
         skipped.outcome = wire::StepOutcome::skipped;
@@ -89,7 +91,8 @@ void Attempt::start_step(Node& node) {
     settle_step(node, std::move(failed));
     return;
   }
-  if (node.finds_tables) return;
+  if (node.publishes) return;
+  fault::point("attempt.step_started");
   services_.reports.send(
       wire::StepStarted{job_.run_id, job_.attempt, node.step->id, node.run->pid(), *node.started_at});
   if (!node.step->timeout) return;
@@ -138,28 +141,6 @@ Result<void> Attempt::start_program(Node& node) {
   return {};
 }
 
-void Attempt::add_table_check() {
-  const auto is_table = [](const model::Publish& publish) { return !publish.table.empty(); };
-  if (std::none_of(pipeline_.publishes.begin(), pipeline_.publishes.end(), is_table)) return;
-  check_tables_.id = "(publishes)";  // no step can have this name
-  check_tables_.kind = model::Step::Kind::sql;
-  for (const model::Step& step : pipeline_.steps) check_tables_.needs.push_back(step.id);
-  Node node;
-  node.step = &check_tables_;
-  node.finds_tables = true;
-  nodes_.push_back(std::move(node));
-}
-
-SqlStep::Script Attempt::table_check() const {
-  SqlStep::Script script;
-  // To look is no reason to make the file.
-  if (pipeline_.database) script.database = duck::DatabaseFile{pipeline_.database->file, true};
-  for (const model::Publish& publish : pipeline_.publishes) {
-    if (!publish.table.empty()) script.find_tables.push_back(publish.table);
-  }
-  return script;
-}
-
 SqlStep::Script Attempt::script_of(const Node& node) const {
   const model::Step& step = *node.step;
   SqlStep::Script script;
@@ -182,51 +163,66 @@ SqlStep::Script Attempt::script_of(const Node& node) const {
 
 void Attempt::start_sql(Node& node) {
   auto run = std::make_unique<SqlStep>(*step_services_, *sql_, *node.step,
-                                       node.finds_tables ? table_check() : script_of(node));
+                                       node.publishes ? publish_script(node) : script_of(node));
   run->start();
   node.run = std::move(run);
-  if (progress_timer_ == 0) {
+  if (progress_timer_ == 0 && !node.publishes) {
     progress_timer_ = services_.reactor.call_after(services_.limits.progress_every, [this] { report_progress(); });
   }
 }
 
-std::map<std::string, std::string> Attempt::facts_for(const Node& node) const {
-  std::map<std::string, std::string> facts;
+/// What it needs, directly or through others.
+std::vector<const Attempt::Node*> Attempt::all_needs_of(const Node& node) const {
+  std::vector<const Node*> all;
   std::vector<const Node*> open = {&node};
-  std::set<std::string> seen;
   while (!open.empty()) {
-    const Node* next = open.back();
+    const auto& needs = open.back()->step->needs;
     open.pop_back();
     for (const Node& other : nodes_) {
-      const auto& needs = next->step->needs;
       if (std::find(needs.begin(), needs.end(), other.step->id) == needs.end()) continue;
-      if (!seen.insert(other.step->id).second) continue;
-      if (other.result) facts[other.step->id] = other.result->facts;
+      if (std::find(all.begin(), all.end(), &other) != all.end()) continue;
+      all.push_back(&other);
       open.push_back(&other);
     }
+  }
+  return all;
+}
+
+std::map<std::string, std::string> Attempt::facts_for(const Node& node) const {
+  std::map<std::string, std::string> facts;
+  for (const Node* other : all_needs_of(node)) {
+    if (other->result) facts[other->step->id] = other->result->facts;
   }
   return facts;
 }
 
 void Attempt::end_step(Node& node) {
   wire::StepResult result = node.run->result();
-  const bool is_program = node.step->kind == model::Step::Kind::run;
   node.run.reset();
-  if (is_program && result.outcome == wire::StepOutcome::succeeded) {
-    auto facts = read_facts(output_file(run_, node.step->id));
-    if (facts && facts_bytes_ + facts->json.size() > kAllFactsLimitBytes) {
-      facts = Error{ErrorCode::refused, fmt::format("the facts of all steps are over {} bytes", kAllFactsLimitBytes)};
-    }
-    if (facts) {
-      facts_bytes_ += facts->json.size();
-      result.facts = std::move(facts->json);
-      result.rows = facts->rows;
-    } else {
-      result.outcome = wire::StepOutcome::failed;
-      result.error = facts.error().message;
-    }
+  if (node.publishes) take_published(node);
+  if (node.step->kind == model::Step::Kind::run && result.outcome == wire::StepOutcome::succeeded) {
+    take_facts(node, result);
   }
   settle_step(node, std::move(result));
+}
+
+/// What its program has written to $EIDER_OUTPUT; a step that writes what can't be has failed.
+void Attempt::take_facts(const Node& node, wire::StepResult& result) {
+  auto facts = read_facts(output_file(run_, node.step->id));
+  if (facts && facts_bytes_ + facts->json.size() + facts->said_bytes > kAllFactsLimitBytes) {
+    facts = Error{ErrorCode::refused, fmt::format("the facts of all steps are over {} bytes", kAllFactsLimitBytes)};
+  }
+  if (facts) {
+    if (auto taken = take_said(node, std::move(facts->said)); !taken) facts = taken.error();
+  }
+  if (facts) {
+    facts_bytes_ += facts->json.size() + facts->said_bytes;
+    result.facts = std::move(facts->json);
+    result.rows = facts->rows;
+  } else {
+    result.outcome = wire::StepOutcome::failed;
+    result.error = facts.error().message;
+  }
 }
 
 /// The error, with the outcome where the text does not say it; a step's own time-out was said when it came.
@@ -234,7 +230,7 @@ void Attempt::note_end(const Node& node, const wire::StepResult& result) {
   using wire::StepOutcome;
   const bool own_timeout = result.outcome == StepOutcome::timed_out && result.error == timeout_text(*node.step);
   if (result.error.empty() || own_timeout) return;
-  if (node.finds_tables) return note("", result.error);
+  if (node.publishes) return note("", result.error);
   const bool says_all = result.outcome == StepOutcome::timed_out || result.outcome == StepOutcome::cancelled;
   note(node.step->id, (says_all ? "" : std::string(to_text(result.outcome)) + ": ") + result.error);
 }
@@ -251,7 +247,7 @@ void Attempt::settle_step(Node& node, wire::StepResult result) {
                                                                                 : timeout_text(*node.step);
   }
   if (result.outcome == StepOutcome::cancelled && result.error.empty()) result.error = "ended with the run";
-  if (node.finds_tables && result.outcome != StepOutcome::failed) {
+  if (node.publishes && result.outcome != StepOutcome::failed) {
     node.result = std::move(result);
     return;
   }
@@ -304,7 +300,7 @@ void Attempt::report_progress() {
   progress_timer_ = 0;
   bool any = false;
   for (Node& node : nodes_) {
-    if (!node.run || node.step->kind != model::Step::Kind::sql) continue;
+    if (!node.run || node.step->kind != model::Step::Kind::sql || node.publishes) continue;
     any = true;
     const std::optional<double> fraction = node.run->progress();
     if (!fraction || *fraction == node.progress) continue;

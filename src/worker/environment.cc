@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/fd.h"
 #include "model/pipeline.h"
 #include "worker/text.h"
 
@@ -13,6 +14,10 @@ namespace {
 
 /// Where programs are looked for when PATH is not set.
 constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+/// The one fact that may be long: what all publications say that a run is for.
+constexpr const char* kEvents = "events";
+
+std::string events_file(const RunContext& run) { return run.temp_folder + "/events.json"; }
 
 bool belongs_to_the_server(std::string_view name) {
   static constexpr std::string_view of_the_service[] = {
@@ -49,6 +54,11 @@ std::map<std::string, std::string> inherited_environment(const char* const* envi
   return out;
 }
 
+Result<void> write_events(const RunContext& run) {
+  const auto events = run.facts.find(kEvents);
+  return events == run.facts.end() ? Result<void>() : replace_file(events_file(run), events->second + "\n");
+}
+
 std::string output_file(const RunContext& run, const std::string& step) {
   return run.temp_folder + "/" + step + ".facts.jsonl";
 }
@@ -60,7 +70,9 @@ std::vector<std::string> program_environment(const std::map<std::string, std::st
   all["PWD"] = run.workspace;
   for (const auto& [name, value] : of_step) all[name] = value;
   all["EIDER_SCHEDULED_FOR"] = all["EIDER_PARTITION"] = "";
-  for (const auto& [name, value] : run.facts) all["EIDER_" + upper(model::identifier(name))] = value;
+  for (const auto& [name, value] : run.facts) {
+    all["EIDER_" + upper(model::identifier(name))] = name == kEvents ? events_file(run) : value;
+  }
   for (const auto& [name, path] : run.outputs) all["EIDER_OUT_" + upper(name)] = path;
   all["EIDER_RUN_ID"] = run.run_id;
   all["EIDER_ATTEMPT"] = std::to_string(run.attempt);
@@ -79,7 +91,10 @@ std::vector<std::string> program_environment(const std::map<std::string, std::st
 std::map<std::string, std::optional<std::string>> sql_variables(const RunContext& run, const std::string& step,
                                                                 const std::string& facts_json) {
   std::map<std::string, std::optional<std::string>> out;
-  for (const char* may_be_null : {"scheduled_for", "partition", "params", "trigger"}) out[may_be_null] = std::nullopt;
+  for (const char* may_be_null : {"scheduled_for", "partition", "params", "trigger", "event_asset", "event_partition",
+                                  "event_run", "event_id", kEvents}) {
+    out[may_be_null] = std::nullopt;
+  }
   for (const auto& [name, value] : run.facts) out[model::identifier(name)] = value;
   for (const auto& [name, path] : run.outputs) out["out_" + name] = path;
   out["run_id"] = run.run_id;

@@ -4,8 +4,9 @@
 // A program gets the worker's environment without what belongs to the server alone (EIDER_*, and systemd's variables
 // of the service), then the step's `env:`, then:
 //   EIDER_RUN_ID EIDER_ATTEMPT EIDER_PIPELINE EIDER_STEP EIDER_WORKSPACE   always
-//   EIDER_SCHEDULED_FOR EIDER_PARTITION EIDER_TRIGGER and any other fact   in upper case; the first two empty where
-//   absent EIDER_OUTPUT   file for the step's own facts (facts.h) EIDER_FACTS    file with the facts of the steps it
+//   EIDER_SCHEDULED_FOR EIDER_PARTITION EIDER_TRIGGER and any other fact, in upper case; the first two empty where
+//   absent EIDER_EVENTS   file with the fact `events`, which may be too large for an environment; only where the run
+//   has it EIDER_OUTPUT   file for the step's own facts (facts.h) EIDER_FACTS    file with the facts of the steps it
 //   needs; only for a step with `needs` EIDER_TEMP     folder of the attempt, removed at its end EIDER_OUT_NAME staged
 //   path of a published file (publishing.h)
 #pragma once
@@ -33,6 +34,8 @@ struct RunContext {
   std::map<std::string, std::string> outputs;  ///< staged paths by name (publishing.h)
 };
 
+/// Puts the fact `events`, if the run has it, where EIDER_EVENTS says.
+Result<void> write_events(const RunContext& run);
 /// `NAME=value`, sorted by name. `facts_file` may be empty.
 std::vector<std::string> program_environment(const std::map<std::string, std::string>& inherited,
                                              const std::map<std::string, std::string>& of_step, const RunContext& run,
@@ -40,7 +43,8 @@ std::vector<std::string> program_environment(const std::map<std::string, std::st
 /// Where the step writes its facts.
 std::string output_file(const RunContext& run, const std::string& step);
 
-/// run_id, attempt, pipeline, step, workspace, temp, facts (JSON), out_NAME, and the Job's facts.
+/// run_id, attempt, pipeline, step, workspace, temp, facts (JSON), out_NAME, and the Job's facts; those that only some
+/// runs have (scheduled_for, event_asset …) are NULL in the others.
 std::map<std::string, std::optional<std::string>> sql_variables(const RunContext& run, const std::string& step,
                                                                 const std::string& facts_json);
 

@@ -98,7 +98,7 @@ Publishing::Publishing(const model::Pipeline& pipeline, const std::string& works
     if (publish.path.empty()) continue;
     fs::path target = (fs::path(workspace) / publish.path).lexically_normal();
     if (!target.has_filename()) target = target.parent_path();  // `out/folder/`
-    all_.push_back({publish.asset, target.string(), wire::staged_path(target.string(), id_)});
+    all_.push_back({publish.asset, target.string(), wire::staged_path(target.string(), id_), publish.after});
   }
 }
 
@@ -145,25 +145,26 @@ Result<void> Publishing::prepare(const Staged& one) const {
   return check_target(one, std::nullopt);
 }
 
-Result<std::vector<wire::Rename>> Publishing::collect() const {
+Result<std::vector<wire::Rename>> Publishing::collect(const std::string& after) const {
   std::vector<wire::Rename> renames;
   for (const Staged& one : all_) {
+    if (one.after != after) continue;
     struct stat info {};
     if (::lstat(one.staged.c_str(), &info) != 0) {
       if (errno != ENOENT) return io_error(one.staged, errno);
       const std::string name = shortest_name(one.staged);
       return Error{
           ErrorCode::invalid,
-          fmt::format("no step wrote {}, which the pipeline publishes as {}; write it to the path in the variable "
+          fmt::format("no step{} wrote {}, which the pipeline publishes as {}; write it to the path in the variable "
                       "out_{} (SQL) or $EIDER_OUT_{} (programs), not to its final place",
-                      one.target, one.asset, name, upper(name))};
+                      after.empty() ? "" : " up to " + after, one.target, one.asset, name, upper(name))};
     }
     if (auto fits = check_target(one, S_ISDIR(info.st_mode)); !fits) return fits.error();
     if (auto synced = sync_all(one.staged); !synced) {
       return Error{ErrorCode::io,
                    fmt::format("can't save {} (published as {}): {}", one.target, one.asset, synced.error().message)};
     }
-    renames.push_back({one.staged, one.target, info.st_ino, S_ISDIR(info.st_mode)});
+    renames.push_back({one.staged, one.target, info.st_ino, S_ISDIR(info.st_mode), one.asset});
   }
   // The names themselves must survive too, or a result could name what a power cut took away.
   for (const wire::Rename& rename : renames) {

@@ -19,7 +19,8 @@ void SqlStep::start() {
 
 void SqlStep::work() {
   lower_priority_of_this_thread();
-  auto outcome = run_script();
+  waits_ = false;
+  duck::ScriptOutcome outcome = script_.work ? script_.work(*this) : run_script();
   // The connection ends on this thread: that detaches the file, before anybody hears of the end.
   std::unique_ptr<duck::Connection> used;
   {
@@ -27,30 +28,42 @@ void SqlStep::work() {
     used = std::move(connection_);
   }
   used.reset();
-  if (!outcome) return;  // held: said so already
-  services_.mailbox.post([this, outcome = std::move(*outcome)]() mutable { ended(std::move(outcome)); });
+  if (waits_) return;  // held: said so already
+  services_.mailbox.post([this, outcome = std::move(outcome)]() mutable { ended(std::move(outcome)); });
 }
 
-std::optional<duck::ScriptOutcome> SqlStep::run_script() {
-  using Kind = duck::ScriptOutcome::Kind;
+Result<duck::Connection*> SqlStep::connect() {
+  if (connection_) return connection_.get();
   auto session = session_.get();
-  if (!session) return duck::ScriptOutcome{Kind::failed, "can't open DuckDB: " + session.error().message, 0};
+  if (!session) return Error{session.error().code, "can't open DuckDB: " + session.error().message};
   auto connected = (*session)->connect(script_.database, script_.variables);
-  if (!connected) return duck::ScriptOutcome{Kind::failed, connected.error().message, 0};
+  if (!connected) return connected.error();
   if (connected->held) {
+    waits_ = true;
     wire::FileHeld held{connected->held->path, connected->held->holder_pid};
     services_.mailbox.post([this, held = std::move(held)]() mutable { found_held(std::move(held)); });
-    return std::nullopt;
+    return static_cast<duck::Connection*>(nullptr);
   }
-  duck::Connection* connection = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    connection_ = std::move(connected->connection);
-    if (interrupted_) connection_->interrupt();
-    connection = connection_.get();
-  }
-  if (!script_.find_tables.empty()) return connection->find_tables(script_.find_tables);
-  return connection->run(script_.request, [this](std::string_view line) { post_line(line); });
+  const std::lock_guard lock(mutex_);
+  connection_ = std::move(connected->connection);
+  if (interrupted_) connection_->interrupt();
+  return connection_.get();
+}
+
+duck::ScriptOutcome SqlStep::run_script() {
+  auto connection = connect();
+  if (!connection) return {duck::ScriptOutcome::Kind::failed, connection.error().message, 0};
+  if (*connection == nullptr) return {};
+  return (*connection)->run(script_.request, [this](std::string_view line) { post_line(line); });
+}
+
+bool SqlStep::interrupted() {
+  const std::lock_guard lock(mutex_);
+  return interrupted_;
+}
+
+void SqlStep::note(std::string text) {
+  services_.mailbox.post([this, text = std::move(text)] { services_.log.note(services_.now(), "", text); });
 }
 
 void SqlStep::post_line(std::string_view line) {

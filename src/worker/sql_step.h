@@ -1,10 +1,11 @@
-// A `sql` step: a thread with a DuckDB connection of its own that posts its end to the main thread.
+// A `sql` step, or other work that may need DuckDB: a thread with a connection of its own that posts its end to the
+// main thread.
 //
 //   running --stop--> interrupted --after_interrupt--> interrupted again --after_term--> stuck: the worker must leave
 //   running --file held from outside--> waiting (held()) --try_again--> running
 #pragma once
 
-#include <atomic>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -14,13 +15,26 @@
 
 namespace eider::worker {
 
-class SqlStep final : public StepRun {
+/// What a SqlStep's thread has for the work it does. That thread.
+class SqlThread {
+ public:
+  virtual ~SqlThread() = default;
+  /// The connection; the first call opens it. A null pointer: the file is held from outside, so the work returns
+  /// (whatever), and is begun again from its start when that may have changed.
+  virtual Result<duck::Connection*> connect() = 0;
+  /// The step was told to end. A query ends by itself then.
+  virtual bool interrupted() = 0;
+  /// A line of Eider's own in the attempt's log.
+  virtual void note(std::string text) = 0;
+};
+
+class SqlStep final : public StepRun, private SqlThread {
  public:
   struct Script {
     std::optional<duck::DatabaseFile> database;
     duck::Facts variables;
     duck::ScriptRequest request;
-    std::vector<std::string> find_tables;  ///< in place of the request: Connection::find_tables
+    std::function<duck::ScriptOutcome(SqlThread&)> work;  ///< in place of the request
   };
 
   SqlStep(StepServices& services, SqlSession& session, const model::Step& step, Script script);
@@ -38,8 +52,11 @@ class SqlStep final : public StepRun {
   void try_again() override;
 
  private:
+  Result<duck::Connection*> connect() override;
+  bool interrupted() override;
+  void note(std::string text) override;
   void work();
-  std::optional<duck::ScriptOutcome> run_script();
+  duck::ScriptOutcome run_script();
   void found_held(wire::FileHeld held);
   void ended(duck::ScriptOutcome outcome);
   void post_line(std::string_view line);
@@ -55,6 +72,7 @@ class SqlStep final : public StepRun {
   std::mutex mutex_;  ///< of the next two
   std::unique_ptr<duck::Connection> connection_;
   bool interrupted_ = false;
+  bool waits_ = false;  ///< the thread's: it has found the file held
 
   std::optional<duck::ScriptOutcome> outcome_;
   std::optional<wire::FileHeld> held_;

@@ -119,7 +119,7 @@ TEST_F(Sql, APublishedTableMustBeThereInTheEnd) {
   TestRun missing(workspace, one, 1, "run-2");
   result = missing.run_on(worker);
   EXPECT_EQ(result.outcome, Outcome::failed);
-  EXPECT_TRUE(result.error.starts_with("no step made the table s.nonexist, which the pipeline publishes: "))
+  EXPECT_TRUE(result.error.starts_with("no step made the table s.nonexist, which the pipeline publishes as a.x: "))
       << result.error;
   EXPECT_NE(missing.log_text("eider").find("no step made the table s.nonexist"), std::string::npos);
 

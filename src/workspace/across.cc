@@ -1,6 +1,5 @@
 #include "workspace/across.h"
 
-#include <fnmatch.h>
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -109,7 +108,7 @@ class Circles {
     if (is_within(folder, path)) return true;
     const std::size_t slash = path.rfind('/');
     return slash != std::string::npos && path.substr(0, slash) == folder &&
-           ::fnmatch(external.files.c_str(), path.c_str() + slash + 1, FNM_NOESCAPE) == 0;
+           model::file_matches(external.files, path.substr(slash + 1));
   }
 
   void link(std::size_t from, const AssetEntry& entry, const std::string* path) {

@@ -9,6 +9,8 @@
 
 namespace eider::workspace {
 
+using eider::shown;
+
 /// The candidate nearest to `word` by edit distance (a swap of neighbours counts one; case is free), or an empty text
 /// when none is near enough to be what was meant.
 std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);

@@ -40,6 +40,20 @@ WRONG = {
     "no steps": ("description: x\n", 1, 1, "steps", ["required"]),
     "policies that contradict": (f'schedules:\n  - {{ id: x, cron: "* * * * *", misfire: all }}\n{GOOD}', 3, 42,
                                  "schedules[0].misfire", ["overlap: queue"]),
+    "an asset that nothing makes": (f"triggers:\n  - {{ id: t, assets: [raw.fligths] }}\n{GOOD}", 3, 23,
+                                    "triggers[0].assets[0]", ["raw.fligths", 'did you mean "raw.flights"?']),
+    "all over nothing": (f'triggers:\n  - {{ id: t, match: all, assets: ["none.*"] }}\n{GOOD}', 3, 35,
+                         "triggers[0].assets[0]", ["none.*", "matches no asset"]),
+    "pattern": (f'triggers:\n  - {{ id: t, assets: ["raw.[ab"] }}\n{GOOD}', 3, 23, "triggers[0].assets[0]",
+                ["not closed", "raw.*"]),
+    "from nobody": (f"triggers:\n  - {{ id: t, assets: raw.flights, from: lod }}\n{GOOD}", 3, 42, "triggers[0].from",
+                    ['did you mean "load"?']),
+    "debounce without an end": (f"triggers:\n  - {{ id: t, assets: raw.flights, max_wait: 5s }}\n{GOOD}", 3, 46,
+                                "triggers[0].max_wait", ["debounce"]),
+    "starts itself": (f"triggers:\n  - {{ id: t, assets: mart.x }}\npublishes: [{{ asset: mart.x }}]\n{GOOD}", 3, 5,
+                      "triggers[0]", ["p publishes mart.x, which starts p (trigger t)"]),
+    "partition outside its series": ("partitions: { every: day, start: 2026-02-30 }\n" + GOOD, 2, 34, "partitions.start",
+                                     ["2026-02-30", "a day, like 2026-03-29"]),
 }
 
 
@@ -49,6 +63,7 @@ def checked(workspace):
     workspace.write("eider.yaml", "pools: { heavy: 1 }\n")
     workspace.write("sql/daily.sql", "SELECT 1;\n")
     workspace.pipeline("good", GOOD)
+    workspace.pipeline("load", "publishes: [{ asset: raw.flights }]\n" + GOOD)
     return workspace
 
 

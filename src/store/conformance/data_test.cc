@@ -108,7 +108,10 @@ TEST_P(DataTest, ARunPublishesOnlyWhileItRunsThisAttempt) {
 
 TEST_P(DataTest, AClaimTiesDeliveriesToTheirRunOnce) {
   auto store = open();
-  const auto one = event(1), two = event(2), three = event(3);
+  const auto one = event(1), three = event(3);
+  auto two = event(2);
+  two.run_id = run_id(99);  // whose step reported it
+  two.depth = 4;
   turn(*store, {{materialized(one, {by_marts})}, {materialized(two, {by_marts})}, {materialized(three, {by_marts})}});
   EXPECT_EQ(
       turn(*store, {claimed(7, by_marts, {one, two}),
@@ -122,6 +125,8 @@ TEST_P(DataTest, AClaimTiesDeliveriesToTheirRunOnce) {
   EXPECT_EQ(store->find_run(run_id(8)).value(), std::nullopt);
   auto expected = owed(two, by_marts);
   expected.event = 2;
+  expected.event_run_id = run_id(99);
+  expected.event_depth = 4;
   expected.state = DeliveryState::claimed;
   expected.run_id = run_id(7);
   expected.owner = "host/1";

@@ -182,7 +182,9 @@ void compare_data(Store& store, Reader& reader, const Model& model) {
   std::map<std::string, std::int64_t> pending;
   for (auto one : listed) {
     if (one.state == DeliveryState::pending) ++pending[one.trigger];
+    RC_ASSERT(one.event_run_id == model.events.at(one.event_id).run_id);
     one.attempts = 0;
+    one.event_run_id.clear();
     deliveries[one.id] = one;
   }
   RC_ASSERT(deliveries == model.deliveries);

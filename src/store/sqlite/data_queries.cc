@@ -8,8 +8,8 @@ namespace eider::store::sqlite {
 namespace data_sql {
 namespace {
 
-std::string deliveries(const char* index, const char* where) {
-  return fmt::format("SELECT {} FROM deliveries INDEXED BY {} WHERE {} ORDER BY event", delivery_columns, index, where);
+std::string in_commit_order(const char* index, const char* where) {
+  return deliveries_where(index, where) + " ORDER BY d.event";
 }
 
 }  // namespace
@@ -26,10 +26,11 @@ std::string events_between() {
                      materialization_columns);
 }
 
-std::string pending() { return deliveries("deliveries_by_trigger", "state = 0 AND trigger = ?") + " LIMIT ?"; }
+std::string pending() { return in_commit_order("deliveries_by_trigger", "d.state = 0 AND d.trigger = ?") + " LIMIT ?"; }
 
 std::string pending_of_partition() {
-  return deliveries("deliveries_pending_partition", "state = 0 AND trigger = ? AND partition = ?") + " LIMIT ?";
+  return in_commit_order("deliveries_pending_partition", "d.state = 0 AND d.trigger = ? AND d.partition = ?") +
+         " LIMIT ?";
 }
 
 std::string pending_groups() {
@@ -37,9 +38,11 @@ std::string pending_groups() {
          " INDEXED BY deliveries_pending_partition WHERE state = 0 AND trigger = ? GROUP BY partition, asset";
 }
 
-std::string first_failed() { return deliveries("deliveries_by_trigger", "state = 3 AND trigger = ?") + " LIMIT 1"; }
+std::string first_failed() {
+  return in_commit_order("deliveries_by_trigger", "d.state = 3 AND d.trigger = ?") + " LIMIT 1";
+}
 
-std::string deliveries_of() { return deliveries("deliveries_of_run", "run_id = ? AND run_id <> ''"); }
+std::string deliveries_of() { return in_commit_order("deliveries_of_run", "d.run_id = ? AND d.run_id <> ''"); }
 
 std::string events_of() {
   // The cross join keeps the order: SQLite never swaps its sides.
@@ -85,7 +88,7 @@ DataStore::DataStore(std::unique_ptr<Connection> connection)
       first_failed_(*connection_, data_sql::first_failed()),
       deliveries_of_(*connection_, data_sql::deliveries_of()),
       events_of_(*connection_, data_sql::events_of()),
-      find_delivery_(*connection_, fmt::format("SELECT {} FROM deliveries WHERE id = ?", delivery_columns)),
+      find_delivery_(*connection_, deliveries_where("sqlite_autoindex_deliveries_1", "d.id = ?")),
       delivery_ids_(*connection_, data_sql::delivery_ids()),
       find_run_(*connection_, fmt::format("SELECT {} FROM runs WHERE id = ?", run_columns)),
       triggers_(*connection_, fmt::format("SELECT {} FROM triggers ORDER BY trigger", trigger_columns)),

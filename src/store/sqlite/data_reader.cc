@@ -44,32 +44,27 @@ std::string materializations_sql(const MaterializationFilter& filter) {
 }
 
 std::string deliveries_sql(const DeliveryFilter& filter) {
-  constexpr const char* page = "(event, seq) < (?1, ?2)";
-  const auto arm = [page](std::string_view index, std::string_view where) {
-    return fmt::format("SELECT {} FROM deliveries INDEXED BY {} WHERE {}{}", delivery_columns, index, where, page);
+  const auto arm = [](std::string_view index, const std::string& where) {
+    return deliveries_where(index, where + "(d.event, d.seq) < (?1, ?2)");
   };
-  const std::string state = filter.state ? fmt::format("state = {}", static_cast<int>(*filter.state)) : "";
+  const std::string state = filter.state ? fmt::format("d.state = {} AND ", static_cast<int>(*filter.state)) : "";
   constexpr const char* order = "event DESC, seq DESC";
-  // What one event is owed to, and what one run was made for, are few: their state is seen in the row. The plus keeps
-  // SQLite from another index.
-  const std::string passed_over = filter.state ? "+" + state + " AND " : "";
+  // What one event is owed to, and what one run was made for, are few: their state is seen in the row.
   if (filter.event_id) {
-    return merged({fmt::format("SELECT {} FROM deliveries INDEXED BY deliveries_of_event WHERE {}event ="
-                               " (SELECT m.number FROM materializations AS m WHERE m.id = ?4) AND {}",
-                               delivery_columns, passed_over, page)},
+    return merged({arm("deliveries_of_event",
+                       state + "d.event = (SELECT e.number FROM materializations AS e WHERE e.id = ?4) AND ")},
                   order);
   }
-  if (filter.run_id)
-    return merged({arm("deliveries_of_run", "run_id = ?4 AND run_id <> '' AND " + passed_over)}, order);
+  if (filter.run_id) return merged({arm("deliveries_of_run", state + "d.run_id = ?4 AND d.run_id <> '' AND ")}, order);
   if (!filter.trigger && !filter.pipeline) {
-    return merged({filter.state ? arm("deliveries_by_state", state + " AND ") : arm("deliveries_of_event", "")}, order);
+    return merged({arm(filter.state ? "deliveries_by_state" : "deliveries_of_event", state)}, order);
   }
   const char* index = filter.trigger ? "deliveries_by_trigger" : "deliveries_by_pipeline";
-  const char* owner = filter.trigger ? "trigger = ?4" : "pipeline = ?4";
+  const char* owner = filter.trigger ? "d.trigger = ?4" : "d.pipeline = ?4";
   std::vector<std::string> arms;
   for (int one = 0; one <= static_cast<int>(model::DeliveryState::skipped); ++one) {
     if (filter.state && static_cast<int>(*filter.state) != one) continue;
-    arms.push_back(arm(index, fmt::format("state = {} AND {} AND ", one, owner)));
+    arms.push_back(arm(index, fmt::format("d.state = {} AND {} AND ", one, owner)));
   }
   return merged(arms, order);
 }
@@ -146,7 +141,7 @@ Result<std::vector<std::string>> DataReaderPart::materialized_assets() {
 }
 
 Result<std::optional<model::Delivery>> DataReaderPart::delivery(const std::string& id) {
-  Rows rows(statement(fmt::format("SELECT {} FROM deliveries WHERE id = ?", delivery_columns)), id);
+  Rows rows(statement(deliveries_where("sqlite_autoindex_deliveries_1", "d.id = ?")), id);
   return read_first(rows, read_delivery);
 }
 

@@ -114,7 +114,7 @@ void expect_data_plans(Connection& c) {
   }
   for (const auto& state : {std::optional<DeliveryState>(), std::optional(DeliveryState::failed)}) {
     expect_walks(c, deliveries_sql({.event_id = "m", .state = state}),
-                 with_lookups({"deliveries_of_event (event=?", "m USING COVERING INDEX"}));
+                 with_lookups({"deliveries_of_event (event=?", "e USING COVERING INDEX"}));
   }
   expect_walks(c, materializations_sql({}), {"PRIMARY KEY (rowid<?)"});
   expect_walks(c, materializations_sql({.asset = "a"}), {"materializations_of_asset (asset=? AND rowid<?)"});

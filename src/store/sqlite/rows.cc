@@ -137,6 +137,16 @@ Result<model::Materialization> read_materialization(const Rows& row) {
   };
 }
 
+std::string deliveries_where(std::string_view index, std::string_view where) {
+  return fmt::format(
+      "SELECT d.seq AS seq, d.id, d.trigger, d.pipeline, d.event AS event, d.asset, d.partition, d.state, d.run_id, "
+      "d.owner,"
+      " d.created_at, d.claimed_at, d.finished_at, d.reason, d.error, m.id, m.run_id, m.depth, r.attempt"
+      " FROM deliveries AS d INDEXED BY {} LEFT JOIN materializations AS m ON m.number = d.event"
+      " LEFT JOIN runs AS r ON r.id = d.run_id WHERE {}",
+      index, where);
+}
+
 Result<model::Delivery> read_delivery(const Rows& row) {
   const auto state = enumerated(row, 7, model::DeliveryState::skipped, "the state of a delivery");
   if (!state) return state.error();
@@ -150,7 +160,9 @@ Result<model::Delivery> read_delivery(const Rows& row) {
       .partition = row.text(6),
       .state = *state,
       .run_id = row.text(8),
-      .attempts = row.integer(16),
+      .attempts = row.integer(18),
+      .event_run_id = row.text(16),
+      .event_depth = row.integer(17),
       .owner = row.text(9),
       .created_at = row.instant(10),
       .claimed_at = row.maybe_instant(11),

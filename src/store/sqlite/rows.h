@@ -23,11 +23,8 @@ inline constexpr const char* attempt_columns =
 inline constexpr const char* materialization_columns =
     "number, id, asset, partition, source, pipeline, run_id, attempt, definition, said_by, committed_at, rows, bytes,"
     " columns, fingerprint, unchanged, metadata, depth";
-/// Of `deliveries`. What belongs to the event and to the run is looked up, a row each.
-inline constexpr const char* delivery_columns =
-    "seq, id, trigger, pipeline, event, asset, partition, state, run_id, owner, created_at, claimed_at, finished_at,"
-    " reason, error, (SELECT m.id FROM materializations AS m WHERE m.number = event),"
-    " (SELECT r.attempt FROM runs AS r WHERE r.id = run_id)";
+/// A query of deliveries AS d by this index; what belongs to the event and to the run is looked up, a row of each.
+std::string deliveries_where(std::string_view index, std::string_view where);
 inline constexpr const char* trigger_columns = "trigger, replayed_to, replay_until";
 
 /// `corrupt` where a number is none of its enumeration's.
@@ -36,6 +33,7 @@ Result<model::Occurrence> read_occurrence(const Rows& row);
 Result<model::Attempt> read_attempt(const Rows& row);
 Result<model::Cursor> read_cursor(const Rows& row);
 Result<model::Materialization> read_materialization(const Rows& row);
+/// A row of deliveries_where.
 Result<model::Delivery> read_delivery(const Rows& row);
 Result<model::TriggerCursor> read_trigger(const Rows& row);
 

@@ -13,11 +13,16 @@ struct TypedFact {
   std::string_view name;
   std::string_view type;
 };
-constexpr TypedFact typed_facts[] = {
-    {"scheduled_for", "TIMESTAMPTZ"}, {"scheduled_until", "TIMESTAMPTZ"}, {"params", "JSON"}, {"facts", "JSON"}};
+constexpr TypedFact typed_facts[] = {{"scheduled_for", "TIMESTAMPTZ"},
+                                     {"scheduled_until", "TIMESTAMPTZ"},
+                                     {"params", "JSON"},
+                                     {"facts", "JSON"},
+                                     {"events", "JSON"}};
 /// What every step gets (environment.h). A name more or less here changes only how long it takes.
-constexpr const char* usual_facts[] = {"attempt",       "facts", "params", "partition", "pipeline",   "run_id",
-                                       "scheduled_for", "step",  "temp",   "trigger",   "trigger_id", "workspace"};
+constexpr const char* usual_facts[] = {
+    "attempt", "event_asset", "event_id",  "event_partition", "event_run", "events",
+    "facts",   "params",      "partition", "pipeline",        "run_id",    "scheduled_for",
+    "step",    "temp",        "trigger",   "trigger_id",      "workspace"};
 
 std::string_view type_of(std::string_view name) {
   for (const TypedFact& fact : typed_facts) {
@@ -74,23 +79,6 @@ Connection::~Connection() = default;
 
 ScriptOutcome Connection::run(const ScriptRequest& request, const LineSink& log) {
   return ScriptRun(*impl_, request, log).go();
-}
-
-ScriptOutcome Connection::find_tables(const std::vector<std::string>& tables) {
-  for (const std::string& table : tables) {
-    std::string name;
-    for (std::size_t begin = 0; begin <= table.size();) {
-      const std::size_t end = std::min(table.find('.', begin), table.size());
-      name += (name.empty() ? "" : ".") + quote_identifier(std::string_view(table).substr(begin, end - begin));
-      begin = end + 1;
-    }
-    if (auto found = prepare(impl_->library, impl_->handle.get(), "SELECT 1 FROM " + name); !found) {
-      const std::string why = found.error().message.substr(0, found.error().message.find('\n'));
-      return {ScriptOutcome::Kind::failed,
-              fmt::format("no step made the table {}, which the pipeline publishes: {}", table, why), 0};
-    }
-  }
-  return {};
 }
 
 std::optional<double> Connection::progress() const {

@@ -119,27 +119,45 @@ void SavedRows::read(duckdb_function_info info, duckdb_data_chunk output) {
   library.data_chunk_set_size(output, library.data_chunk_get_size(chunk));
 }
 
+Result<std::vector<Cells>> query_texts(const Library& library, duckdb_connection connection, const std::string& sql,
+                                       const std::atomic<bool>& interrupted) {
+  Handle<duckdb_prepared_statement> statement(library.destroy_prepare);
+  if (library.prepare(connection, sql.c_str(), statement.out()) != DuckDBSuccess) {
+    return Error{ErrorCode::io, library.prepare_error(statement.get())};
+  }
+  Handle<duckdb_pending_result> pending(library.destroy_pending);
+  if (library.pending_prepared(statement.get(), pending.out()) != DuckDBSuccess) {
+    return Error{ErrorCode::io, library.pending_error(pending.get())};
+  }
+  // DuckDB forgets an interrupt when a statement begins; from here on it remembers.
+  if (interrupted.load()) return Error{ErrorCode::unavailable, "interrupted"};
+  Handle<duckdb_result> result(library.destroy_result);
+  if (library.execute_pending(pending.get(), result.out()) != DuckDBSuccess) {
+    return Error{ErrorCode::io, library.result_error(result.out())};
+  }
+  std::vector<Cells> rows;
+  while (true) {
+    Handle<duckdb_data_chunk> chunk(library.destroy_data_chunk, library.fetch_chunk(result.get()));
+    if (!chunk.get()) return rows;
+    for (idx_t row = 0; row < library.data_chunk_get_size(chunk.get()); ++row) {
+      Cells& cells = rows.emplace_back();
+      for (idx_t i = 0; i < library.data_chunk_get_column_count(chunk.get()); ++i) {
+        cells.push_back(text_at(library, library.data_chunk_get_vector(chunk.get(), i), row));
+      }
+    }
+  }
+}
+
 Result<void> show_rows(const Library& library, duckdb_connection connection, SavedRows& saved, const RowSample& sample,
-                       const LineSink& log) {
+                       const std::atomic<bool>& interrupted, const LineSink& log) {
   const std::size_t columns = std::min(sample.columns.size(), shown_columns);
   std::vector<Cells> rows;
   if (!sample.chunks.empty()) {
     const std::int64_t id = saved.lend(sample);
-    Handle<duckdb_result> result(library.destroy_result);
-    const bool good = library.query(connection, select_text(id, columns).c_str(), result.out()) == DuckDBSuccess;
+    auto texts = query_texts(library, connection, select_text(id, columns), interrupted);
     saved.take_back(id);
-    if (!good) return Error{ErrorCode::io, library.result_error(result.out())};
-    while (true) {
-      Handle<duckdb_data_chunk> chunk(library.destroy_data_chunk, library.fetch_chunk(result.get()));
-      if (!chunk.get()) break;
-      for (idx_t row = 0; row < library.data_chunk_get_size(chunk.get()); ++row) {
-        Cells cells;
-        for (idx_t i = 0; i < columns; ++i) {
-          cells.push_back(text_at(library, library.data_chunk_get_vector(chunk.get(), i), row));
-        }
-        rows.push_back(std::move(cells));
-      }
-    }
+    if (!texts) return texts.error();
+    rows = std::move(*texts);
   }
   const std::vector<std::string> headings(sample.columns.begin(), sample.columns.begin() + std::ptrdiff_t(columns));
   for (const std::string& line : table_lines(headings, rows)) log(line);

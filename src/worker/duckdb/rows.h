@@ -2,6 +2,7 @@
 // zone): the rows are handed back to it through a table function and cast to VARCHAR.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -45,10 +46,14 @@ inline constexpr std::size_t shown_columns = 20;
 /// At most `shown_rows` rows and `shown_columns` columns as an aligned table, a line each, with a count below. What
 /// is cut carries a mark.
 Result<void> show_rows(const Library& library, duckdb_connection connection, SavedRows& saved, const RowSample& sample,
-                       const LineSink& log);
+                       const std::atomic<bool>& interrupted, const LineSink& log);
 
-/// One row of cells, for show_rows; nothing is NULL.
+/// One row of cells; nothing is NULL.
 using Cells = std::vector<std::optional<std::string>>;
+/// All rows of a query of Eider's own, whose columns are VARCHAR. An Error carries DuckDB's message. `interrupted`:
+/// also an interrupt that came before the query began ends it.
+Result<std::vector<Cells>> query_texts(const Library& library, duckdb_connection connection, const std::string& sql,
+                                       const std::atomic<bool>& interrupted);
 /// Aligns the cells below their headings, one line a row; control characters are escaped, long cells cut. Pure.
 std::vector<std::string> table_lines(const std::vector<std::string>& headings, const std::vector<Cells>& rows);
 

@@ -217,7 +217,8 @@ bool ScriptRun::end() {
 void ScriptRun::show_last_rows() {
   if (!last_rows_) return;
   // After the commit: what fails here fails no step.
-  const auto shown = show_rows(library_, connection_.handle.get(), connection_.instance->saved_rows, *last_rows_, log_);
+  const auto shown = show_rows(library_, connection_.handle.get(), connection_.instance->saved_rows, *last_rows_,
+                               connection_.interrupted, log_);
   if (!shown) log_(fmt::format("({} rows; they cannot be shown: {})", last_rows_->total_rows, shown.error().message));
 }
 

@@ -49,8 +49,8 @@ struct FileHeld {
 };
 
 /// The run's facts, `getvariable('NAME')` in SQL; nothing is NULL. `scheduled_for` and `scheduled_until` are RFC 3339
-/// and become TIMESTAMPTZ, `params` and `facts` become JSON, every other one VARCHAR. Values are bound, never put into
-/// SQL text.
+/// and become TIMESTAMPTZ, `params`, `facts` and `events` become JSON, every other one VARCHAR. Values are bound, never
+/// put into SQL text.
 using Facts = std::map<std::string, std::optional<std::string>>;
 
 /// Where a script stands, for its errors.
@@ -85,6 +85,14 @@ struct ScriptOutcome {
   std::int64_t rows_changed = 0;  ///< inserted, updated, deleted, copied
 };
 
+/// What is known of a dataset without taking its word for it.
+struct Dataset {
+  std::int64_t rows = 0;
+  std::string columns;      ///< JSON array of {"name", "type"}
+  std::string fingerprint;  ///< of a table's content
+};
+enum class FileFormat { parquet, csv, json };
+
 /// Gets one line without newline; called on the thread that runs the script.
 using LineSink = std::function<void(std::string_view line)>;
 
@@ -99,8 +107,14 @@ class Connection {
 
   /// Runs the whole script. Rows of its last query go to `log` as a small table, changed row counts as a line each.
   ScriptOutcome run(const ScriptRequest& request, const LineSink& log);
-  /// Whether each of these tables or views (`name`, `schema.name`) is there; failed names the first that is not.
-  ScriptOutcome find_tables(const std::vector<std::string>& tables);
+  /// Reads the whole of a table or view (`name`, `schema.name`). Its fingerprint is of the columns and of the rows as
+  /// a multiset: neither their order, nor how they came there, nor the number of threads counts. It holds as long as
+  /// DuckDB hashes values as it does now. `not_found`: there is none; any other error: it can't be read.
+  Result<Dataset> look_at_table(const std::string& table);
+  /// Rows and columns of files that are one dataset (at least one; their names don't matter, the format does): Parquet
+  /// by its metadata alone, the others by reading them. `compression`: gzip, zstd, or empty: as the names say.
+  Result<Dataset> look_at_files(FileFormat format, const std::vector<std::string>& paths,
+                                const std::string& compression);
   /// 0 to 1 for the statement that runs now; nothing when DuckDB cannot tell.
   std::optional<double> progress() const;
   /// For good: the statement that runs now and every later one ends. DuckDB may need seconds to notice.
