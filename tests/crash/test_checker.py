@@ -15,6 +15,7 @@ PIPELINES = {
     "source": Pipeline((("s", ""),), Schedule(1000), publishes=(("raw.a", ""), ("raw.early", "after: s")), pools=(("one", 1),)),
     "sink": Pipeline((("s", ""),), trigger=Trigger(("raw.a",)), pools=(("one", 1),)),
     "fold": Pipeline((("s", ""),), trigger=Trigger(("raw.*",), single=False)),
+    "both": Pipeline((("s", ""),), trigger=Trigger(("other.a", "other.b"), single=False, together=True)),
     "part": Pipeline((("s", ""),), trigger=Trigger(("outside.*",), partitions=("a",))),
     "ledger": Pipeline((("s", ""),), quiet=True),
     "asked": Pipeline((("s", ""),)),
@@ -219,8 +220,8 @@ def a_publication_before_its_step_ended(story):
 
 
 @fault("I5", "not published by its run's success")
-def a_publication_in_another_commit(story):
-    story.change("a2", committed_at=9 * S)
+def a_publication_before_its_run_ended(story):
+    story.change("a2", committed_at=2 * S)
 
 
 @fault("I6", "published raw.a twice")
@@ -478,6 +479,19 @@ def test_what_was_asked_to_be_tried_again_may_change():
     assert {finding.promise for finding in story.findings()} == {"I4"}
     story.known.restarted.add("sink2")
     assert story.findings() == []
+
+
+def both(story, *assets):
+    for asset in assets:
+        story.known.keys[f"key of {asset}"] = (asset, None, 1)
+        story.event(asset, asset, 30, None, rows=1)
+        story.history.deliveries.append(Delivery(f"both-{asset}", "both/on", asset, "pending"))
+    return story.findings()
+
+
+def test_what_waits_for_another_asset_may_wait():
+    assert both(Story(), "other.a") == []
+    assert {finding.promise for finding in both(Story(), "other.a", "other.b")} == {"I5"}
 
 
 def test_a_torn_line_of_the_journal_is_left_out():
