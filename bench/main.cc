@@ -38,7 +38,7 @@ void usage() {
   std::printf(
       "usage: eider_bench [--rows A,C,F] [--quick] [--json FILE] [--scratch DIR] [--program FILE]\n\n"
       "Measures `eider` and prints each figure beside its floor (the same work done bare, in the same run) and its\n"
-      "target. All rows take about 15 minutes. Run it on a machine that does nothing else.\n\n");
+      "target. All rows take about 20 minutes. Run it on a machine that does nothing else.\n\n");
   for (const Row& row : rows) std::printf("  %s  %s\n", row.name, row.about);
   std::printf(
       "\n  --rows A,C,F     only these\n"

@@ -31,11 +31,11 @@ void add_pipeline(workspace::Workspace& workspace, const std::string& name,
 Result<std::unique_ptr<QueueCore>> QueueCore::open(const std::string& folder, int workers) {
   auto workspace = empty_workspace(folder, workers);
   add_pipeline(*workspace, "work", [](model::Pipeline& pipeline) { pipeline.max_active_runs = 0; });
-  return open(folder, std::move(workspace));
+  return open(folder, std::shared_ptr<const workspace::Workspace>(std::move(workspace)));
 }
 
 Result<std::unique_ptr<QueueCore>> QueueCore::open(const std::string& folder,
-                                                   std::shared_ptr<const workspace::Workspace> workspace) {
+                                                   const std::shared_ptr<const workspace::Workspace>& workspace) {
   std::unique_ptr<QueueCore> core(new QueueCore);
   auto store = store::open_sqlite_store({folder + "/state.db", true});
   if (!store) return store.error();

@@ -21,7 +21,7 @@ class QueueCore {
   static Result<std::unique_ptr<QueueCore>> open(const std::string& folder, int workers);
   /// The same with a workspace of its own.
   static Result<std::unique_ptr<QueueCore>> open(const std::string& folder,
-                                                 std::shared_ptr<const workspace::Workspace> workspace);
+                                                 const std::shared_ptr<const workspace::Workspace>& workspace);
   ~QueueCore();
   QueueCore(const QueueCore&) = delete;
   QueueCore& operator=(const QueueCore&) = delete;

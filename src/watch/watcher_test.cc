@@ -233,10 +233,10 @@ TEST_F(WatcherTest, ManyComeInPortionsAndEachOnce) {
   asset_.settle = Micros(0);
   start();
   std::multiset<std::string> files;
-  std::vector<Materialize> open = take(200);
+  std::vector<Materialize> open = take(50);
   for (const Materialize& command : open) files.insert(command.metadata);
   while (files.size() < many) {
-    ASSERT_EQ(open.size(), 200u);
+    ASSERT_EQ(open.size(), 50u);
     answer(open.back());
     open.pop_back();
     auto more = take(1);

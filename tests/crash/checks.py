@@ -26,14 +26,19 @@ def check(history, executions, known, pipelines, pools, final=False):
     found = checks_runs.check(history, executions, pipelines, pools)
     found += checks_data.check(history, executions, known, pipelines, final)
     if final:
-        found += nothing_open(history)
+        found += nothing_open(history, pipelines)
     return found
 
 
-def nothing_open(history):
+def nothing_open(history, pipelines):
+    events, pending = history.by_id("events"), {}
+    for delivery in history.deliveries:
+        if delivery.state == "pending" and delivery.event_id in events:
+            pending.setdefault(delivery.trigger.split("/")[0], set()).add(events[delivery.event_id].asset)
+    waits = {name for name, assets in pending.items() if name in pipelines and pipelines[name].trigger.may_wait(assets)}
     for row in history.runs + history.deliveries:
-        if not row.ended:
-            yield Finding("I5", f"it is still open at the end: {row}", (row.id, row.run_id if hasattr(row, "run_id") else None))
+        if not row.ended and not (row.state == "pending" and row.trigger.split("/")[0] in waits):
+            yield Finding("I5", f"it is still open at the end: {row}", (row.id, getattr(row, "run_id", None)))
 
 
 def check_since(before, history, known):

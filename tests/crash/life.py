@@ -4,6 +4,7 @@ some instant, alone, or with its workers and their steps. What is left is looked
 import collections
 import dataclasses
 import http.client
+import math
 import os
 import re
 import signal
@@ -28,37 +29,42 @@ def places():
 class Plan:
     fault: str  # NAME:n, or empty
     seconds: float  # after that it is killed, if it still lives
+    linger: float  # seconds that it lives on after a worker has died at the named place
     worker_kills: tuple  # seconds after its start
     everything: bool  # workers and steps die with it
 
     def __str__(self):
         end = "everything" if self.everything else "the server"
         kills = ", ".join(f"{at:.2f}" for at in self.worker_kills) or "never"
-        return f"EIDER_FAULT={self.fault or '-'}; a worker is killed at {kills}; {end} at {self.seconds:.2f} s"
+        return f"EIDER_FAULT={self.fault or '-'}; a worker is killed at {kills} s; {end} at {self.seconds:.2f} s"
 
 
 class Planner:
-    """All chance is the seed's: the plans are the same for the same seed, however the machine's time passes."""
+    """All chance is the seed's. What of it is asked for depends on how fast the machine is, so the same seed makes similar
+    lives, not the same ones."""
 
     def __init__(self, rng):
         self.rng, self.deck = rng, []
 
-    def plan(self):
+    def plan(self, never_reached):
         rng = self.rng
-        place = self.next_place() if rng.random() < 0.75 else ""
-        seconds = SLOWER * rng.uniform(0.15, 1.4)
-        kills = sorted(rng.uniform(0.05, seconds) for _ in range(rng.choice((0, 1, 1, 2, 2, 3))))
-        return Plan(f"{place}:{self.count(place)}" if place else "", seconds, tuple(kills), rng.random() < 0.3)
+        place = self.next_place(never_reached) if rng.random() < 0.85 else ""
+        seconds = SLOWER * (rng.uniform(0.8, 2.0) if place else rng.uniform(0.15, 1.2))
+        kills = sorted(rng.uniform(0.05, seconds) for _ in range(rng.choice((0, 0, 1, 1, 2))))
+        fault = f"{place}:{self.count(place, never_reached)}" if place else ""
+        return Plan(fault, seconds, SLOWER * rng.uniform(0, 0.3), tuple(kills), rng.random() < 0.3)
 
-    def next_place(self):
+    def next_place(self, never_reached):
         """Each as often as every other."""
         if not self.deck:
-            self.deck = sorted(places())
+            self.deck = sorted(places()) + sorted(never_reached)
             self.rng.shuffle(self.deck)
         return self.deck.pop()
 
-    def count(self, place):
+    def count(self, place, never_reached):
         """Turns come by the hundred; the other places once a start or once an attempt."""
+        if place in never_reached:
+            return 1
         return 1 + int(self.rng.expovariate(1 / 12)) if place.startswith("turn.") else self.rng.choice((1, 1, 2, 3))
 
 
@@ -71,10 +77,10 @@ class Outside:
         self.workspace, self.known, self.rng = workspace, known, rng
         self.calls = []  # (key, process)
 
-    def deeds(self, seconds):
-        """(when, what) for a life of that length."""
-        kinds = (self.report, self.report_again, self.drop, self.ask)
-        return [(self.rng.uniform(0, seconds), self.rng.choice(kinds)) for _ in range(self.rng.choice((1, 2, 3)))]
+    def deeds(self):
+        """(when, what) for a life, in seconds after its start: while it comes up, and soon after."""
+        kinds = (self.report, self.report, self.report_again, self.drop, self.ask)
+        return [(SLOWER * self.rng.uniform(0, 0.6), self.rng.choice(kinds)) for _ in range(self.rng.choice((1, 2, 3)))]
 
     def report(self, _server):
         number = len(self.known.keys) + 1
@@ -138,21 +144,24 @@ class Life:
 
     def live(self):
         fault_log = self.workspace.root / "faults"
-        before = len(fallen(fault_log))
+        known = before = len(fallen(fault_log))
         server = self.workspace.start(env={"EIDER_FAULT": self.plan.fault, "EIDER_FAULT_LOG": str(fault_log)})
-        deeds = self.outside.deeds(self.plan.seconds) + [(at, self.kill_worker) for at in self.plan.worker_kills]
+        deeds = self.outside.deeds() + [(at, self.kill_worker) for at in self.plan.worker_kills]
         deeds.sort(key=lambda deed: deed[0], reverse=True)
-        begin = time.monotonic()
+        begin, end = time.monotonic(), self.plan.seconds
         while server.process.poll() is None:
             now = time.monotonic() - begin
-            if now >= self.plan.seconds:
+            if len(fallen(fault_log)) > before:
+                end = min(end, now + self.plan.linger)
+                before = math.inf
+            if now >= end:
                 break
             if deeds and deeds[-1][0] <= now:
                 deeds.pop()[1](server)
             else:
                 time.sleep(STEP_S)
         self.end(server)
-        fell = fallen(fault_log)[before:]
+        fell = fallen(fault_log)[known:]
         self.kills.update(name for name, _ in fell)
         if self.trouble is not None and server.process.pid in [pid for _, pid in fell]:
             self.trouble = None

@@ -31,12 +31,17 @@ class Trigger:
     assets: tuple
     policies: str = ""  # as the file says them
     single: bool = True  # one run a delivery
+    together: bool = False  # match: all
     changed: bool = False
     partitions: tuple = ()  # of the consumer: others are skipped
 
     def takes(self, event):
         matches = any(fnmatch.fnmatchcase(event.asset, pattern) for pattern in self.assets)
         return matches and not (self.changed and event.unchanged)
+
+    def may_wait(self, pending):
+        """For ever, while of these assets something is pending: others are missing."""
+        return self.together and set(pending) < set(self.assets)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +74,8 @@ PIPELINES = {
     "tick": Pipeline((("s", "0.02 EIDER_OUT_TICK"),), Schedule(1000, "grace: 300ms"), publishes=(("raw.tick", "path: out/tick.txt"),)),
     "beat": Pipeline((("s", "0"),), Schedule(400, "overlap: queue, queue_limit: 2, misfire: all, max_catchup: 3, grace: 200ms"),
                      publishes=(("raw.beat", ""),)),
-    "slow_clock": Pipeline((("s", "0.8"),), Schedule(1500, "overlap: skip, misfire: skip"), pools=(("narrow", 1),)),
+    "slow_clock": Pipeline((("one", "0 EIDER_OUT_CLOCK"), ("two", "0.8")), Schedule(1500, "overlap: skip, misfire: skip"),
+                           publishes=(("raw.clock", "path: out/clock.txt, after: one"),), pools=(("narrow", 1),)),
     # one event, many consumers
     "plain": after("raw.tick"),
     "narrow": after("raw.tick", 0.05, pools=(("narrow", 1),)),
@@ -87,7 +93,7 @@ PIPELINES = {
                        publishes=(("mid.early", "path: out/early.txt, after: one"), ("mid.second", ""))),
     "third": after("mid.second", 0.0, "EIDER_OUT_THIRD", publishes=(("marts.third", "path: out/third.txt"),)),
     "early": after("mid.early"),
-    "joined": Pipeline((("s", "0"),), trigger=Trigger(("mid.first", "raw.beat"), "match: all", single=False)),
+    "joined": Pipeline((("s", "0"),), trigger=Trigger(("mid.first", "raw.beat"), "match: all", single=False, together=True)),
     "changed": Pipeline((("s", "0"),), trigger=Trigger(("mid.same",), '"on": changed', changed=True)),
     # what comes from outside
     "slow": after("outside.orders", 0.6),

@@ -3,6 +3,7 @@
 import http.client
 import os
 import signal
+import textwrap
 
 import pytest
 
@@ -14,7 +15,7 @@ CLOCK = ("--test-clock", "2026-01-01T10:00:00Z")
 PLACES = ("turn.after_change", "turn.before_commit", "turn.after_commit", "turn.after_hand_off")
 ASSETS = "assets: { outside.x: {} }\n"
 # Each execution is written down; two at once would meet at the lock of the file `busy`.
-WORK = """
+WORK = textwrap.dedent("""
     triggers: [{ id: t, assets: [outside.x] }]
     steps:
       - id: s
@@ -25,7 +26,7 @@ WORK = """
           echo "start $EIDER_EVENT_ID $EIDER_ATTEMPT" >> journal
           %s
           echo "end $EIDER_EVENT_ID $EIDER_ATTEMPT" >> journal
-"""
+""")
 AT_ONCE = "true"
 UNTIL_TOLD = "until test -e go; do sleep 0.05; done"
 
@@ -71,7 +72,7 @@ def test_death_between_an_event_and_its_run(workspace, place):
     consumer(workspace)
     known_trigger(workspace)
     for number in range(1, ROUNDS + 1):
-        key = f"key {number}"
+        key = f"key-{number}"
         said = publish_and_die(workspace, key, place)
         server = workspace.serve(*CLOCK)
         event = server.materialize("outside.x", key)
@@ -187,13 +188,13 @@ def test_what_is_pending_when_all_dies_is_delivered_in_order(workspace):
     """O-16: nothing that is owed is lost with its server: while one is worked on, five wait, and all are delivered, oldest
     first, whatever dies in between."""
     server, first = working(workspace)
-    events = [first["event_id"]] + [server.materialize("outside.x", f"key {number}") for number in range(5)]
+    events = [first["event_id"]] + [server.materialize("outside.x", f"key-{number}") for number in range(5)]
     assert [one["state"] for one in server.deliveries("p/t")] == ["claimed"] + ["pending"] * 5
     workspace.kill_all()
     server = workspace.serve(*CLOCK)
     with pytest.raises(ApiError):
-        server.materialize("outside.y", "key 1")
-    assert server.materialize("outside.x", "key 3") == events[4], "it is known"
+        server.materialize("outside.y", "key-1")
+    assert server.materialize("outside.x", "key-3") == events[4], "it is known"
     (workspace.root / "go").touch()
     wait_for(lambda: {one["state"] for one in server.deliveries("p/t")} == {"delivered"}, "all are delivered")
     assert [one["event_id"] for one in server.deliveries("p/t")] == events
