@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 /// Why it is where it is.
 std::string why(const json::value& delivery) {
-  if (const std::string waiting = text_of(delivery, "waiting_for"); !waiting.empty()) return waiting;
+  if (std::string waiting = text_of(delivery, "waiting_for"); !waiting.empty()) return waiting;
   if (const std::string error = text_of(delivery, "error"); !error.empty()) return first_line(error);
   return text_of(delivery, "reason_text");
 }
