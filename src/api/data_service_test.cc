@@ -297,9 +297,9 @@ TEST_F(DataServiceTest, WithoutAServerFilesAndTheStoreAnswer) {
   EXPECT_EQ(body(get("/api/v1/assets/graph")).at("nodes").as_array().size(), 4u);
   const json::value trigger = body(get("/api/v1/triggers")).at("items").at(0);
   EXPECT_EQ(trigger.at("matches"), json::parse(R"(["raw.uploads","raw.x"])"));
-  EXPECT_EQ(of(trigger, "waiting_for"), "a server: none is running; `eider serve` starts one");
+  EXPECT_EQ(of(trigger, "waiting_for"), "no server claims it: none is running; `eider serve` starts one");
   EXPECT_EQ(text(get("/api/v1/deliveries/2b1e9d40"), "waiting_for"),
-            "a server: none is running; `eider serve` starts one");
+            "no server claims it: none is running; `eider serve` starts one");
   EXPECT_EQ(of(body(get("/api/v1/status")), "pending_deliveries"), "1");
   EXPECT_EQ(text(post("/api/v1/assets/raw.x/materializations", "{}"), "type"), "urn:eider:problem:no-server");
   EXPECT_EQ(text(post("/api/v1/deliveries/retry", R"({"state":"failed"})"), "type"), "urn:eider:problem:no-server");

@@ -117,7 +117,7 @@ std::vector<engine::TriggerView> Offline::triggers(const std::optional<std::stri
       view.matches = workspace::matched_assets(catalog, trigger);
       view.pending = pending[view.key];
       view.open_runs = open_runs[view.key];
-      if (view.pending > 0) view.waiting_for = "a server: " + nobody;
+      if (view.pending > 0) view.waiting_for = "no server claims it: " + nobody;
       out.push_back(std::move(view));
     }
   }

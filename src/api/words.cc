@@ -98,7 +98,7 @@ std::string words_of(const model::Materialization& event) {
 }
 
 std::string words_of(const model::Delivery& delivery, const std::string& waiting_for) {
-  const std::string out = fmt::format("delivery {} to {}", delivery.id, delivery.trigger);
+  std::string out = fmt::format("delivery {} to {}", delivery.id, delivery.trigger);
   switch (delivery.state) {
     case model::DeliveryState::pending:
       return out + " is pending" + because(waiting_for, {});

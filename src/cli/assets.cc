@@ -134,7 +134,7 @@ Result<void> add_count(json::object& body, const char* name, const std::string& 
 
 /// The run whose step this is, where it is one of this workspace.
 std::string cause_run(const Session& session) {
-  const std::string run = session.around.environment("EIDER_RUN_ID");
+  std::string run = session.around.environment("EIDER_RUN_ID");
   const std::string home = session.around.environment("EIDER_WORKSPACE");
   if (!is_uuid(run)) return {};
   if (home.empty()) return run;

@@ -161,7 +161,7 @@ TEST(DataVerbs, TablesForPeople) {
   body = list_of_one(a_delivery("pending", R"(,"waiting_for":"a run of it is open")"));
   EXPECT_EQ(program.run({"deliveries", "list"}).out,
             "DELIVERY                              TRIGGER     ASSET  STATE    OWED       WHY\n"
-            "2b1e9d40-0a7c-8c55-9b1a-000000000001  marts/on_x  raw.x  pending  2 min ago  waits for a run of it is "
+            "2b1e9d40-0a7c-8c55-9b1a-000000000001  marts/on_x  raw.x  pending  2 min ago  a run of it is "
             "open\n");
   body = list_of_one(R"({"name":"raw.x","declared":true,"external":true,"watch":"incoming","producers":["load"],
                          "consumers":["marts/on_x","b/t"],"pending_deliveries":3,"last_materialization":)" +

@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 /// Why it is where it is.
 std::string why(const json::value& delivery) {
-  if (const std::string waiting = text_of(delivery, "waiting_for"); !waiting.empty()) return "waits for " + waiting;
+  if (std::string waiting = text_of(delivery, "waiting_for"); !waiting.empty()) return waiting;
   if (const std::string error = text_of(delivery, "error"); !error.empty()) return first_line(error);
   return text_of(delivery, "reason_text");
 }
@@ -66,7 +66,7 @@ int show_delivery(Session& session, const json::value& delivery) {
   facts.add("partition", text_of(delivery, "partition"));
   facts.add("of", text_of(delivery, "event_id"));
   facts.add("state", state, colour_of(state));
-  facts.add("waits for", text_of(delivery, "waiting_for"));
+  facts.add("waits", text_of(delivery, "waiting_for"));
   facts.add("reason", text_of(delivery, "reason_text"));
   facts.add("run", text_of(delivery, "run_id"));
   if (const auto attempts = number_of(delivery, "attempts").value_or(0); attempts > 0)

@@ -92,9 +92,7 @@ class DataLaws : public Data, public ::testing::WithParamInterface<unsigned> {
   void person() {
     DeliverySelection which;
     which.state = DeliveryState::failed;
-    if (coin(2)) {
-      EXPECT_TRUE(change<RetryDeliveries>(which).ok());
-    }
+    if (coin(2)) retry();
     if (coin(4)) {
       EXPECT_TRUE(change<SkipDeliveries>(which).ok());
     }
@@ -113,9 +111,30 @@ class DataLaws : public Data, public ::testing::WithParamInterface<unsigned> {
     ASSERT_EQ(fresh.runs(), bench.loop->state().runs());
     for (const auto& [key, entry] : is.triggers()) {
       ASSERT_EQ(fresh.subscriptions().open_runs(key), is.open_runs(key)) << key;
-      const int most = entry.trigger().order == Trigger::Order::strict ? 1 : entry.pipeline->max_active_runs;
-      ASSERT_LE(is.open_runs(key), most) << key;
     }
+    check_limits(is);
+  }
+  /// What a person has retried stands outside a trigger's limit of open runs; nothing stands outside the pipeline's of
+  /// running ones.
+  void check_limits(const Subscriptions& is) {
+    std::map<std::string, int> open;
+    std::map<std::string, int> running;
+    for (const auto& [id, run] : bench.loop->state().runs()) {
+      if (!retried_.contains(id)) ++open[run.trigger_id];
+      if (run.state == RunState::running) ++running[run.pipeline];
+    }
+    for (const auto& [key, entry] : is.triggers()) {
+      const int most = entry.trigger().order == Trigger::Order::strict ? 1 : entry.pipeline->max_active_runs;
+      ASSERT_LE(open[key], most) << key;
+      ASSERT_LE(running[entry.pipeline->name], entry.pipeline->max_active_runs) << key;
+    }
+  }
+  void retry() {
+    DeliverySelection failed;
+    failed.state = DeliveryState::failed;
+    const auto answer = change<RetryDeliveries>(failed);
+    ASSERT_TRUE(answer.ok());
+    for (const std::string& id : *answer) retried_.insert(bench.reader()->delivery(id).value()->run_id);
   }
   void check_store() {
     std::map<std::string, model::Run> runs;
@@ -142,9 +161,7 @@ class DataLaws : public Data, public ::testing::WithParamInterface<unsigned> {
   /// Everybody succeeds from now on, and what failed is tried again.
   void finish() {
     for (int i = 0; i < 2000; ++i) {
-      DeliverySelection failed;
-      failed.state = DeliveryState::failed;
-      ASSERT_TRUE(change<RetryDeliveries>(failed).ok());
+      retry();
       if (bench.workers->busy.empty()) bench.advance(70s);
       if (bench.workers->busy.empty()) return;
       succeed(any_busy());
@@ -153,6 +170,7 @@ class DataLaws : public Data, public ::testing::WithParamInterface<unsigned> {
   }
 
   SeededRandom random_;
+  std::set<std::string> retried_;  ///< runs that a person has had tried again
 };
 
 TEST_P(DataLaws, HoldThroughARandomLife) {
@@ -173,7 +191,7 @@ TEST_P(DataLaws, HoldThroughARandomLife) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, DataLaws, ::testing::Range(1u, 13u));
+INSTANTIATE_TEST_SUITE_P(Seeds, DataLaws, ::testing::Range(1u, 9u));
 
 }  // namespace
 }  // namespace eider::engine

@@ -100,6 +100,7 @@ class Loop {
   void watch_step(const supervise::WorkerEvent& event);
   void decide_results(Turn& turn);
   void decide_result(Turn& turn, const supervise::AttemptOver& over);
+  std::optional<model::Change> delay_from(const model::Run& run, model::RunEvent event, Instant now) const;
   void note_start(const supervise::AttemptOver& over);
 
   // commands.cc: what people ask for.

@@ -114,6 +114,20 @@ void Loop::note_start(const supervise::AttemptOver& over) {
   starts_held_until_ = parts_.clock.boottime() + decide::look_again_delay(parts_.clock.now() - start_trouble_since_);
 }
 
+/// `from: completion`: the delay counts from the end of the run.
+std::optional<model::Change> Loop::delay_from(const model::Run& run, model::RunEvent event, Instant now) const {
+  if (run.trigger != model::TriggerKind::schedule) return std::nullopt;
+  const auto schedule = state_.schedules().find(run.trigger_id);
+  const auto cursor = state_.cursors().find(run.trigger_id);
+  if (schedule == state_.schedules().end() || cursor == state_.cursors().end()) return std::nullopt;
+  const auto transition = model::next(run.state, event);
+  const bool ends = transition && model::is_terminal(transition->to);
+  if (!ends || !schedule->second.schedule().timing.from_completion) return std::nullopt;
+  model::Cursor moved = cursor->second;
+  moved.decided_until = decide::cursor_after_completion(moved, now);
+  return model::CursorPlaced{std::move(moved)};
+}
+
 void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   const auto live = state_.live().find(over.run_id);
   if (live == state_.live().end() || live->second.number != over.attempt) {
@@ -163,17 +177,7 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   // Before the attempt's end: only a running attempt publishes.
   model::ChangeSet changes = std::move(*events);
   changes.emplace_back(std::move(ended));
-  if (run.trigger == model::TriggerKind::schedule) {
-    const auto schedule = state_.schedules().find(run.trigger_id);
-    const auto cursor = state_.cursors().find(run.trigger_id);
-    const auto transition = model::next(run.state, verdict.event);
-    if (schedule != state_.schedules().end() && cursor != state_.cursors().end() && transition &&
-        model::is_terminal(transition->to) && schedule->second.schedule().timing.from_completion) {
-      model::Cursor moved = cursor->second;
-      moved.decided_until = decide::cursor_after_completion(moved, turn.now());
-      changes.emplace_back(model::CursorPlaced{std::move(moved)});
-    }
-  }
+  if (auto moved = delay_from(run, verdict.event, turn.now())) changes.push_back(std::move(*moved));
   if (!turn.decide_surely(std::move(changes))) return;
   admission_due_ = true;
   if (verdict.event == model::RunEvent::release && !ended_by_drain) {

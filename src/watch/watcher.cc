@@ -27,8 +27,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t most_unanswered = 200;  ///< commands in the loop's inbox: it has others to serve as well
-constexpr std::size_t portion = 20;           ///< of one folder, before the others have their turn
+constexpr std::size_t most_unanswered = 50;  ///< what one turn of the loop decides delays others that long
+constexpr std::size_t portion = 10;          ///< of one folder, before the others have their turn
 constexpr Micros shortest_delay = milliseconds(100);
 constexpr Micros after_an_error = seconds(1);  ///< of the loop's
 constexpr std::uint32_t events_of_interest = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MODIFY | IN_DELETE |

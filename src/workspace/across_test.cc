@@ -20,7 +20,7 @@ Workspace load(const Files& pipelines, const std::string& settings = "") {
   const TestFolder folder;
   folder.write("eider.yaml", settings);
   for (const auto& [name, rest] : pipelines) {
-    folder.write("pipelines/" + name + ".yaml", "pipeline: " + name + "\n" + kSteps + rest);
+    folder.write(fmt::format("pipelines/{}.yaml", name), fmt::format("pipeline: {}\n{}{}", name, kSteps, rest));
   }
   auto loaded = load_workspace(folder.path());
   EXPECT_TRUE(loaded.ok());

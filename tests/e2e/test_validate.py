@@ -46,9 +46,9 @@ WRONG = {
                          "triggers[0].assets[0]", ["none.*", "matches no asset"]),
     "pattern": (f'triggers:\n  - {{ id: t, assets: ["raw.[ab"] }}\n{GOOD}', 3, 23, "triggers[0].assets[0]",
                 ["not closed", "raw.*"]),
-    "from nobody": (f"triggers:\n  - {{ id: t, assets: raw.flights, from: lod }}\n{GOOD}", 3, 42, "triggers[0].from",
-                    ['did you mean "load"?']),
-    "debounce without an end": (f"triggers:\n  - {{ id: t, assets: raw.flights, max_wait: 5s }}\n{GOOD}", 3, 46,
+    "from nobody": (f"triggers:\n  - {{ id: t, assets: raw.flights, from: godo }}\n{GOOD}", 3, 41, "triggers[0].from",
+                    ['did you mean "good"?']),
+    "debounce without an end": (f"triggers:\n  - {{ id: t, assets: raw.flights, max_wait: 5s }}\n{GOOD}", 3, 45,
                                 "triggers[0].max_wait", ["debounce"]),
     "starts itself": (f"triggers:\n  - {{ id: t, assets: mart.x }}\npublishes: [{{ asset: mart.x }}]\n{GOOD}", 3, 5,
                       "triggers[0]", ["p publishes mart.x, which starts p (trigger t)"]),
@@ -60,10 +60,9 @@ WRONG = {
 @pytest.fixture
 def checked(workspace):
     """A workspace with one good pipeline, a pool and a SQL file."""
-    workspace.write("eider.yaml", "pools: { heavy: 1 }\n")
+    workspace.write("eider.yaml", "pools: { heavy: 1 }\nassets: { raw.flights: }\n")
     workspace.write("sql/daily.sql", "SELECT 1;\n")
     workspace.pipeline("good", GOOD)
-    workspace.pipeline("load", "publishes: [{ asset: raw.flights }]\n" + GOOD)
     return workspace
 
 
@@ -190,15 +189,19 @@ def test_a_device_name_is_a_name_like_any_other(checked):
 
 
 def test_a_partition_or_key_of_a_person_is_data_and_no_path(checked):
-    """O-25: texts that a person gives with a run reach the program as they are, and name no file."""
+    """O-25: texts that a person gives with a run reach the program as they are, and name no file. A partition may become
+    part of a path in a step, so one that would lead out is refused."""
     checked.pipeline("p", 'steps: [{ id: s, run: [sh, -c, "echo $EIDER_PARTITION"] }]\n')
     before = files_around(checked)
     server = checked.serve()
     before += [str(server.output_path)]
-    run_id = server.post("/api/v1/runs", {"pipeline": "p", "partition": "../../../pwned"},
+    with pytest.raises(ApiError) as refused:
+        server.start("p", partition="../../../pwned")
+    assert refused.value.status == 400 and "../../../pwned" in refused.value.body["detail"]
+    run_id = server.post("/api/v1/runs", {"pipeline": "p", "partition": "a..=:b"},
                          headers={"Idempotency-Key": "../../key"})["id"]
-    assert server.wait_end(run_id)["partition"] == "../../../pwned"
-    assert [line["text"] for line in server.log(run_id) if line["stream"] == "stdout"] == ["../../../pwned"]
+    assert server.wait_end(run_id)["partition"] == "a..=:b"
+    assert [line["text"] for line in server.log(run_id) if line["stream"] == "stdout"] == ["a..=:b"]
     assert sorted(files_around(checked)) == sorted(before)
 
 

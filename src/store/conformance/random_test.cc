@@ -171,6 +171,32 @@ void check_laws(const Model& model, const std::vector<model::Delivery>& deliveri
   }
 }
 
+/// What the writer says of a trigger is what the list says of it.
+void check_queries(Store& store, const std::string& trigger, const std::vector<model::Delivery>& newest_first) {
+  std::vector<model::Delivery> pending;
+  std::vector<model::Delivery> failed;
+  std::map<std::string, std::int64_t> of_partition;
+  for (auto one = newest_first.rbegin(); one != newest_first.rend(); ++one) {
+    if (one->trigger != trigger) continue;
+    if (one->state == DeliveryState::failed) failed.push_back(*one);
+    if (one->state != DeliveryState::pending) continue;
+    pending.push_back(*one);
+    ++of_partition[one->partition];
+  }
+  RC_ASSERT(store.pending(trigger, std::nullopt, 1000).value() == pending);
+  const auto first = store.first_failed(trigger).value();
+  RC_ASSERT(first.has_value() == !failed.empty());
+  if (first) RC_ASSERT(*first == failed.front());
+  for (const auto& [partition, count] : of_partition) {
+    const auto found = store.pending(trigger, partition, 1000).value();
+    RC_ASSERT(static_cast<std::int64_t>(found.size()) == count);
+    for (const auto& one : found) RC_ASSERT(one.partition == partition);
+  }
+  const auto groups = store.pending_groups(trigger).value();
+  for (const auto& group : groups) of_partition[group.partition] -= group.count;
+  for (const auto& [partition, left] : of_partition) RC_ASSERT(left == 0);
+}
+
 void compare_data(Store& store, Reader& reader, const Model& model) {
   std::map<std::string, model::Materialization> events;
   const auto listed_events = reader.materializations({}, 1000, "").value().items;
@@ -178,6 +204,7 @@ void compare_data(Store& store, Reader& reader, const Model& model) {
   RC_ASSERT(events == model.events);
   const auto listed = reader.deliveries({}, 1000, "").value().items;
   check_laws(model, listed);
+  for (const auto& trigger : triggers) check_queries(store, trigger, listed);
   std::map<std::string, model::Delivery> deliveries;
   std::map<std::string, std::int64_t> pending;
   for (auto one : listed) {
