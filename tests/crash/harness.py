@@ -53,8 +53,8 @@ class Harness:
             self.kills += lived.kills
             self.lives += 1
             self.look()
-            if lived.trouble:
-                self.findings.append(Finding("I1", lived.trouble))
+            trouble = self.outside.refused + ([lived.trouble] if lived.trouble else [])
+            self.findings += [Finding("I1", text) for text in trouble]
         if not self.findings:
             self.plan = None
             self.drain()
