@@ -35,10 +35,11 @@ def one_at_a_time(history, executions):
         for older, newer in zip(run.attempts, run.attempts[1:]):
             if older.outcome is None or older.finished_at > newer.claimed_at:
                 yield Finding("I3", f"attempt {newer.number} was claimed before {older.number} was over: {run}", (run.id,))
-    newest = {}
+    newest, told = {}, set()
     for line in sorted((line for one in executions.values() for line in one.lines), key=lambda line: line.place):
         last = newest.setdefault(line.run, line.attempt)
-        if line.what == "overlap" or line.attempt < last:
+        if (line.what == "overlap" or line.attempt < last) and line.run not in told:
+            told.add(line.run)
             which = line.detail if line.what == "overlap" else last
             yield Finding("I3", f"attempts {line.attempt} and {which} of run {line.run} were executed at once: {line}", (line.run,))
         newest[line.run] = max(last, line.attempt)

@@ -10,7 +10,7 @@ import sys
 STEP = (sys.executable, "-I", "-S", "step.py")
 POOLS = {"narrow": 2, "gate": 1}
 SETTINGS = """
-workers: { max: 6 }
+workers: { max: 8 }
 pools: { narrow: 2, gate: 1 }
 assets:
   outside.orders: { description: what somebody else makes }
@@ -72,17 +72,17 @@ def after(asset, seconds=0.0, *options, **more):
 PIPELINES = {
     # clocks
     "tick": Pipeline((("s", "0.02 EIDER_OUT_TICK"),), Schedule(1000, "grace: 300ms"), publishes=(("raw.tick", "path: out/tick.txt"),)),
-    "beat": Pipeline((("s", "0"),), Schedule(400, "overlap: queue, queue_limit: 2, misfire: all, max_catchup: 3, grace: 200ms"),
+    "beat": Pipeline((("s", "0.15"),), Schedule(400, "overlap: queue, queue_limit: 2, misfire: all, max_catchup: 3, grace: 200ms"),
                      publishes=(("raw.beat", ""),)),
     "slow_clock": Pipeline((("one", "0 EIDER_OUT_CLOCK"), ("two", "0.8")), Schedule(1500, "overlap: skip, misfire: skip"),
                            publishes=(("raw.clock", "path: out/clock.txt, after: one"),), pools=(("narrow", 1),)),
     # one event, many consumers
-    "plain": after("raw.tick"),
+    "plain": after("raw.tick", 0.3),
     "narrow": after("raw.tick", 0.05, pools=(("narrow", 1),)),
     "wide": after("raw.tick", 0.05, pools=(("narrow", 2), ("gate", 1))),
-    "many": after("raw.tick", 0.1, max_active=3, more="max_active_runs: 3"),
+    "many": after("raw.tick", 0.5, max_active=3, more="max_active_runs: 3"),
     "flaky": after("raw.tick", 0.0, "--fail-until 3", pools=(("gate", 1),)),
-    "folded": Pipeline((("s", "0.1"),), trigger=Trigger(("raw.*",), "batch: true", single=False)),
+    "folded": Pipeline((("s", "0.3"),), trigger=Trigger(("raw.*",), "batch: true", single=False)),
     "settled": Pipeline((("s", "0"),),
                         trigger=Trigger(("raw.beat",), "debounce: 300ms, max_wait: 1s", single=False)),
     "ledger": Pipeline((("s", ""),), trigger=Trigger(("raw.tick",), "batch: true", single=False), quiet=True,
@@ -91,9 +91,9 @@ PIPELINES = {
     "first": after("raw.tick", 0.0, "--same EIDER_OUT_SAME", publishes=(("mid.first", ""), ("mid.same", "path: out/same.txt"))),
     "second": Pipeline((("one", "0 --fail-until 2 EIDER_OUT_EARLY"), ("two", "0.05")), trigger=Trigger(("mid.first",)),
                        publishes=(("mid.early", "path: out/early.txt, after: one"), ("mid.second", ""))),
-    "third": after("mid.second", 0.0, "EIDER_OUT_THIRD", publishes=(("marts.third", "path: out/third.txt"),)),
-    "early": after("mid.early"),
-    "joined": Pipeline((("s", "0"),), trigger=Trigger(("mid.first", "raw.beat"), "match: all", single=False, together=True)),
+    "third": after("mid.second", 0.2, "EIDER_OUT_THIRD", publishes=(("marts.third", "path: out/third.txt"),)),
+    "early": after("mid.early", 0.3),
+    "joined": Pipeline((("s", "0.3"),), trigger=Trigger(("mid.first", "raw.beat"), "match: all", single=False, together=True)),
     "changed": Pipeline((("s", "0"),), trigger=Trigger(("mid.same",), '"on": changed', changed=True)),
     # what comes from outside
     "slow": after("outside.orders", 0.6),
@@ -103,8 +103,8 @@ PIPELINES = {
     "never": after("never.made"),
     "parts": Pipeline((("s", "0"),), more="partitions: { names: [a, b] }",
                       trigger=Trigger(("outside.parts",), "partition: same", partitions=("a", "b"))),
-    "landed": after("outside.files"),
-    "asked": Pipeline((("s", "0.05"),)),
+    "landed": after("outside.files", 0.4),
+    "asked": Pipeline((("s", "0.3"),)),
 }
 SQL = {"ledger": "CREATE TABLE IF NOT EXISTS entries (run TEXT); INSERT INTO entries VALUES (getvariable('run_id'));"}
 # Started when all is over: what the SQL steps did.
