@@ -11,7 +11,7 @@ SEED = 2001
 ENOUGH = 5  # of each, so that the kills met some work
 
 
-def test_every_place_is_named(tmp_path):
+def test_every_place_is_named():
     """What can be asked to die is listed with its process, and what is listed is there."""
     named = set()
     for source in (ROOT / "src").rglob("*.cc"):

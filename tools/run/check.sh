@@ -43,7 +43,7 @@ check_sanitized() {
   fetch_flights
   # The whole of tests/e2e takes five times as long here: EIDER_TEST_LONG=1 runs it.
   local e2e=(tests/e2e/test_life.py)
-  [[ -z ${EIDER_TEST_LONG:-} ]] || e2e=(tests/e2e)
+  [[ -z ${EIDER_TEST_LONG:-} ]] || e2e=(tests/e2e tests/crash)
   run_tests "$folder" "${e2e[@]}"
 }
 
