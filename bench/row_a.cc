@@ -107,6 +107,48 @@ Act kill_worker(double at_s, const std::string& pipeline) {
           }};
 }
 
+/// Something outside has made data, so many times.
+Act publish(double at_s, const std::string& asset, int count) {
+  return {at_s, [asset, count](const Server& server) -> Result<std::string> {
+            for (int i = 0; i < count; ++i) {
+              auto made = server.post(fmt::format("/api/v1/assets/{}/materializations", asset), "{}");
+              if (!made) return made.error();
+            }
+            return std::string();
+          }};
+}
+
+/// How soon a trigger is served: from the request that says so to the start of its run's step.
+Act serve_event(double at_s, const std::string& asset, const std::string& pipeline) {
+  return {at_s, [asset, pipeline](const Server& server) -> Result<std::string> {
+            const Instant from = now();
+            auto made = server.post(fmt::format("/api/v1/assets/{}/materializations", asset), "{}");
+            if (!made) return made.error();
+            sleep_until(from + milliseconds(700));
+            auto list = server.get("/api/v1/runs", {{"pipeline", pipeline}, {"limit", "1"}});
+            if (!list) return list.error();
+            const auto& items = list->at("items").as_array();
+            if (items.empty()) return std::string("an event has not been served");
+            const auto& attempts = items.front().at("attempts").as_array();
+            if (attempts.empty() || !attempts.back().at("started_at").is_string()) {
+              return std::string("an event has not been served");
+            }
+            auto started = parse_rfc3339(attempts.back().at("started_at").as_string().c_str());
+            if (!started || *started < from) return std::string("an event has not been served");
+            return fmt::format("event → step started {:.1f} ms", ms(*started - from));
+          }};
+}
+
+/// What is owed to a trigger and has no run yet.
+Act count_pending(double at_s, const std::string& trigger) {
+  return {
+      at_s, [trigger](const Server& server) -> Result<std::string> {
+        auto list = server.get("/api/v1/deliveries", {{"trigger", trigger}, {"state", "pending"}, {"limit", "100"}});
+        if (!list) return list.error();
+        return fmt::format("{} deliveries wait for it", list->at("items").as_array().size());
+      }};
+}
+
 /// The server was down for a hundred instants of a schedule: its cursor stands that far back.
 Result<void> fall_behind(const Folder& folder, const std::string& pipeline, Micros by) {
   auto loaded = workspace::load_workspace(folder.path());
@@ -161,6 +203,15 @@ std::vector<Case> cases(int heavy_times) {
     killed.acts.push_back(kill_worker(at, "victim"));
   const std::string deaf =
       "pool: heavy\nsteps:\n  - {id: step, shell: true, run: \"trap '' INT TERM; while :; do sleep 1; done\"}\n";
+  // Both ways at once: a slow consumer with a queue of events, slow runs, and beside them a clock and a quick trigger.
+  Case data{.name = "beside slow deliveries and a quick trigger"};
+  data.prepare =
+      with({{"consumer", "triggers:\n  - {id: on, assets: [raw.x]}\n" + sql},
+            {"quick", "triggers:\n  - {id: on, assets: [raw.y]}\nsteps:\n  - {id: step, run: [/bin/true]}\n"},
+            {"sleeper", "steps:\n  - {id: step, run: [/bin/sleep, '300']}\n"}});
+  data.acts = {start(0.1, "sleeper"), publish(0.2, "raw.x", 20)};
+  for (const double at : {3.0, 13.0, 23.0, 33.0, 48.0}) data.acts.push_back(serve_event(at, "raw.y", "quick"));
+  data.acts.push_back(count_pending(58, "consumer/on"));
   Case taken{.name = "every worker taken by long runs"};
   taken.tick =
       "pool: quick\nmax_active_runs: 0\nschedules:\n  - {id: s, every: 5s, overlap: allow}\nsteps:\n  - {id: step, "
@@ -184,6 +235,7 @@ std::vector<Case> cases(int heavy_times) {
       {.name = "beside a program that floods its log",
        .prepare = with({{"flood", "pool: heavy\nsteps:\n  - {id: step, run: [/usr/bin/yes]}\n"}}),
        .acts = {start(0.2, "flood"), tell_state(58, "flood")}},
+      data,
       taken,
   };
 }
@@ -197,7 +249,7 @@ Instant next_window() {
 
 Result<Window> watch(const Setup& setup, const Case& what, BareStore& floor) {
   const Folder folder(setup, "a");
-  folder.write("eider.yaml", "workers: {max: 4}\npools: {quick: 2, heavy: 1, single: 1}\n");
+  folder.write("eider.yaml", "workers: {max: 4}\npools: {quick: 2, heavy: 1, single: 1}\nassets: {raw.x: , raw.y: }\n");
   folder.pipeline("tick", what.tick);
   if (what.prepare) {
     if (auto prepared = what.prepare(folder); !prepared) return prepared.error();

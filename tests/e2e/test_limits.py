@@ -78,11 +78,11 @@ def test_a_full_disk_leaves_the_old_file(workspace, small_disk, step):
         steps:
           - id: s
             {step}
-        publishes: [{{ asset: file, path: out/file }}]
+        publishes: [{{ asset: file, path: out/file, shared: true }}]
     """)
     workspace.pipeline("fits", """
         steps: [{ id: s, run: [sh, -c, 'echo new > "$EIDER_OUT_FILE"'] }]
-        publishes: [{ asset: file, path: out/file }]
+        publishes: [{ asset: file, path: out/file, shared: true }]
     """)
     server = workspace.serve()
     run = server.wait_end(server.start("p"))
