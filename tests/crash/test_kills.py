@@ -8,7 +8,7 @@ from harness import Harness
 
 KILLS = 500 if os.environ.get("EIDER_TEST_LONG") == "1" else 60
 SEED = 2001
-ENOUGH = 5  # of each, so that the kills met some work
+DELIVERED, AGAIN = 20, 5  # at least, so that the kills met some work
 
 
 def test_every_place_is_named():
@@ -32,5 +32,4 @@ def test_nothing_is_lost_doubled_or_done_at_once(tmp_path):
     assert {run.state for run in harness.history.runs} <= {"succeeded", "failed"}
     delivered = [one for one in harness.history.deliveries if one.state == "delivered"]
     again = [one for run in harness.history.runs for one in run.attempts if one.outcome in ("crashed", "interrupted")]
-    assert len(delivered) >= ENOUGH * len({one.trigger for one in harness.history.deliveries}) / 2
-    assert len(again) >= ENOUGH, "hardly anything was hit"
+    assert len(delivered) >= DELIVERED and len(again) >= AGAIN, "hardly anything was hit"
