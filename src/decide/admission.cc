@@ -1,5 +1,7 @@
 #include "decide/admission.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace eider::decide {
@@ -41,8 +43,10 @@ std::optional<Shortage> file_shortage(const model::Taken::File& file, const Use&
 
 }  // namespace
 
-void Use::add(const std::string& pipeline, const std::string& run_id, const model::Taken& taken) {
+void Use::add(const std::string& pipeline, const std::string& run_id, model::TriggerKind cause,
+              const model::Taken& taken) {
   ++workers_;
+  data_workers_ += cause == model::TriggerKind::data ? 1 : 0;
   ++pipelines_[pipeline];
   memory_bytes_ += taken.memory_bytes;
   for (const auto& [pool, slots] : taken.pools) pools_[pool] += slots;
@@ -73,8 +77,10 @@ model::Taken wanted(const model::Pipeline& pipeline, const std::string& database
   return taken;
 }
 
-std::vector<Shortage> shortages(const model::Pipeline& pipeline, const model::Taken& wants, const Use& use,
-                                const Capacity& capacity) {
+int data_share(int workers) { return std::max(1, workers * 3 / 4); }
+
+std::vector<Shortage> shortages(const model::Pipeline& pipeline, model::TriggerKind cause, const model::Taken& wants,
+                                const Use& use, const Capacity& capacity) {
   std::vector<Shortage> out;
   if (const int running = use.of_pipeline(pipeline.name);
       pipeline.max_active_runs > 0 && running >= pipeline.max_active_runs) {
@@ -98,6 +104,10 @@ std::vector<Shortage> shortages(const model::Pipeline& pipeline, const model::Ta
   }
   if (use.workers() >= capacity.workers) {
     out.push_back({"worker", "worker", fmt::format("{} of {} busy", use.workers(), capacity.workers)});
+  } else if (cause == model::TriggerKind::data && use.data_workers() >= capacity.data_workers) {
+    out.push_back({"worker", "worker",
+                   fmt::format("{} of {} busy with runs that data has caused; the rest is kept for clocks and people",
+                               use.data_workers(), capacity.workers)});
   }
   return out;
 }

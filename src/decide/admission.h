@@ -16,6 +16,8 @@ namespace eider::decide {
 /// What there is.
 struct Capacity {
   int workers = 16;
+  /// Runs that data has caused may take so many of them, so that clocks and people always find one.
+  int data_workers = 12;
   std::map<std::string, int> pools;          ///< name -> slots
   std::optional<std::int64_t> memory_bytes;  ///< none: unbounded
 };
@@ -23,9 +25,10 @@ struct Capacity {
 /// What live claims have taken.
 class Use {
  public:
-  void add(const std::string& pipeline, const std::string& run_id, const model::Taken& taken);
+  void add(const std::string& pipeline, const std::string& run_id, model::TriggerKind cause, const model::Taken& taken);
 
   int workers() const { return workers_; }
+  int data_workers() const { return data_workers_; }
   int of_pool(const std::string& pool) const;
   int of_pipeline(const std::string& pipeline) const;
   std::int64_t memory_bytes() const { return memory_bytes_; }
@@ -39,6 +42,7 @@ class Use {
 
  private:
   int workers_ = 0;
+  int data_workers_ = 0;
   std::int64_t memory_bytes_ = 0;
   std::map<std::string, int> pools_;
   std::map<std::string, int> pipelines_;
@@ -56,8 +60,11 @@ struct Shortage {
 /// symbolic links resolved by the caller.
 model::Taken wanted(const model::Pipeline& pipeline, const std::string& database);
 
+/// How many of the workers data may take: three quarters, and at least one.
+int data_share(int workers);
+
 /// Everything that is not free for it now; empty: it may start.
-std::vector<Shortage> shortages(const model::Pipeline& pipeline, const model::Taken& wants, const Use& use,
-                                const Capacity& capacity);
+std::vector<Shortage> shortages(const model::Pipeline& pipeline, model::TriggerKind cause, const model::Taken& wants,
+                                const Use& use, const Capacity& capacity);
 
 }  // namespace eider::decide

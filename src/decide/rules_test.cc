@@ -40,6 +40,28 @@ RC_GTEST_PROP(Backoff, StaysWithinItsJitter, ()) {
             static_cast<double>(policy.max_backoff.count()) * (1 + policy.jitter) + 1);
 }
 
+// Section 6: data takes three quarters of the workers at most.
+TEST(Admission, ClocksAndPeopleFindAWorkerBesideAnyAmountOfData) {
+  const std::pair<int, int> shares[] = {{1, 1}, {2, 1}, {3, 2}, {4, 3}, {16, 12}, {500, 375}};
+  for (const auto& [workers, share] : shares) {
+    Capacity capacity;
+    capacity.workers = workers;
+    capacity.data_workers = data_share(workers);
+    EXPECT_EQ(capacity.data_workers, share);
+    model::Pipeline data;
+    data.max_active_runs = 0;
+    Use use;
+    int started = 0;
+    while (started <= workers && shortages(data, model::TriggerKind::data, {}, use, capacity).empty()) {
+      use.add("p", std::to_string(started++), model::TriggerKind::data, {});
+    }
+    EXPECT_EQ(started, share);
+    for (const auto cause : {model::TriggerKind::schedule, model::TriggerKind::manual}) {
+      EXPECT_EQ(shortages(data, cause, {}, use, capacity).empty(), share < workers) << workers;
+    }
+  }
+}
+
 TEST(AttemptEnd, EveryOutcomeWithAndWithoutBudgetAndCancel) {
   model::RetryPolicy policy;
   policy.max_attempts = 3;
@@ -126,7 +148,7 @@ std::vector<std::string> kinds(const std::vector<Shortage>& missing) {
 }
 
 TEST(Admission, NothingIsMissingOnAnIdleServer) {
-  EXPECT_TRUE(shortages(pipeline("a"), {}, Use{}, Capacity{}).empty());
+  EXPECT_TRUE(shortages(pipeline("a"), model::TriggerKind::manual, {}, Use{}, Capacity{}).empty());
 }
 
 TEST(Admission, EachLimitIsNamed) {
@@ -139,11 +161,11 @@ TEST(Admission, EachLimitIsNamed) {
   held.pools = {{"heavy", 1}};
   held.files = {{"/w/a.duckdb", false}};
   held.memory_bytes = 60'000'000;
-  use.add("a", "run1", held);
-  use.add("b", "run2", {});
+  use.add("a", "run1", model::TriggerKind::manual, held);
+  use.add("b", "run2", model::TriggerKind::data, {});
   model::Taken wants = held;
   wants.pools["heavy"] = 2;
-  const auto missing = shortages(pipeline("a"), wants, use, capacity);
+  const auto missing = shortages(pipeline("a"), model::TriggerKind::manual, wants, use, capacity);
   EXPECT_EQ(kinds(missing), (std::vector<std::string>{"pipeline", "pool", "database", "memory", "worker"}));
   EXPECT_EQ(missing[1].detail, "1 of 2 slots in use, 2 wanted");
   EXPECT_NE(missing[2].detail.find("run1"), std::string::npos);
@@ -157,18 +179,21 @@ TEST(Admission, ADuckdbFileHasOneWriterOrSeveralReaders) {
   const model::Taken writes{{}, {{"/w/a.duckdb", false}}, 0};
   const model::Taken elsewhere{{}, {{"/w/b.duckdb", false}}, 0};
   Use read;
-  read.add("r", "reader", reads);
+  read.add("r", "reader", model::TriggerKind::manual, reads);
   Use written;
-  written.add("w", "writer", writes);
-  EXPECT_TRUE(shortages(pipeline("x"), reads, read, capacity).empty());
-  EXPECT_EQ(kinds(shortages(pipeline("x"), writes, read, capacity)), std::vector<std::string>{"database"});
-  EXPECT_EQ(kinds(shortages(pipeline("x"), reads, written, capacity)), std::vector<std::string>{"database"});
-  EXPECT_EQ(kinds(shortages(pipeline("x"), writes, written, capacity)), std::vector<std::string>{"database"});
-  EXPECT_TRUE(shortages(pipeline("x"), elsewhere, written, capacity).empty());
+  written.add("w", "writer", model::TriggerKind::manual, writes);
+  EXPECT_TRUE(shortages(pipeline("x"), model::TriggerKind::manual, reads, read, capacity).empty());
+  EXPECT_EQ(kinds(shortages(pipeline("x"), model::TriggerKind::manual, writes, read, capacity)),
+            std::vector<std::string>{"database"});
+  EXPECT_EQ(kinds(shortages(pipeline("x"), model::TriggerKind::manual, reads, written, capacity)),
+            std::vector<std::string>{"database"});
+  EXPECT_EQ(kinds(shortages(pipeline("x"), model::TriggerKind::manual, writes, written, capacity)),
+            std::vector<std::string>{"database"});
+  EXPECT_TRUE(shortages(pipeline("x"), model::TriggerKind::manual, elsewhere, written, capacity).empty());
 }
 
 TEST(Admission, APoolThatIsNotDeclaredHasNoSlots) {
-  EXPECT_EQ(kinds(shortages(pipeline("a"), {{{"ghost", 1}}, {}, 0}, Use{}, Capacity{})),
+  EXPECT_EQ(kinds(shortages(pipeline("a"), model::TriggerKind::manual, {{{"ghost", 1}}, {}, 0}, Use{}, Capacity{})),
             std::vector<std::string>{"pool"});
 }
 
@@ -189,7 +214,8 @@ RC_GTEST_PROP(Admission, APlanNeverExceedsALimit, ()) {
       continue;
     }
     Use use;
-    for (std::size_t i = 0; i < live.size(); ++i) use.add(live[i].pipeline, std::to_string(i), live[i].taken);
+    for (std::size_t i = 0; i < live.size(); ++i)
+      use.add(live[i].pipeline, std::to_string(i), model::TriggerKind::manual, live[i].taken);
     model::Pipeline p = pipeline(std::string(1, static_cast<char>('a' + *rc::gen::inRange(0, 4))));
     p.max_active_runs = 2;
     model::Taken wants;
@@ -197,7 +223,7 @@ RC_GTEST_PROP(Admission, APlanNeverExceedsALimit, ()) {
     if (*rc::gen::arbitrary<bool>()) wants.pools["y"] = 1;
     if (*rc::gen::arbitrary<bool>()) wants.files.push_back({"/f", *rc::gen::arbitrary<bool>()});
     wants.memory_bytes = *rc::gen::inRange(0, 30);
-    if (shortages(p, wants, use, capacity).empty()) live.push_back({p.name, wants});
+    if (shortages(p, model::TriggerKind::manual, wants, use, capacity).empty()) live.push_back({p.name, wants});
   }
   std::map<std::string, int> pools, pipelines;
   std::int64_t memory = 0;

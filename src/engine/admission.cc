@@ -13,14 +13,19 @@
 namespace eider::engine {
 namespace {
 
-/// The first ready run of one pipeline. All runs of a pipeline want the same, so when the first is blocked the others
-/// are as well, and need not be looked at.
+/// The first ready run of one line: of a pipeline, by one cause. All runs of a line want the same, so when the first is
+/// blocked the others are as well, and need not be looked at.
 struct Head {
   int minus_priority = 0;
   std::string run_id;
   std::string pipeline;
+  model::TriggerKind cause = model::TriggerKind::manual;
   auto operator<=>(const Head&) const = default;  // NOLINT(modernize-use-nullptr): of the operator itself
 };
+
+std::string line_of(const std::string& pipeline, model::TriggerKind cause) {
+  return pipeline + " " + model::to_text(cause);
+}
 
 }  // namespace
 
@@ -32,7 +37,9 @@ void Loop::admit(Turn& turn) {
   if (!admission_due_ || turn.failed() || starts_are_held()) return;
   std::set<Head> heads;
   for (const auto& [pipeline, runs] : state_.runs_by_pipeline()) {
-    if (!runs.ready.empty()) heads.insert({runs.ready.begin()->first, runs.ready.begin()->second, pipeline});
+    for (const auto& [cause, line] : runs.ready) {
+      heads.insert({line.begin()->first, line.begin()->second, pipeline, cause});
+    }
   }
   decide::Use use = state_.use();
   const decide::Capacity capacity = state_.capacity();
@@ -42,14 +49,15 @@ void Loop::admit(Turn& turn) {
     const workspace::LoadedPipeline* loaded = state_.pipeline(head.pipeline);
     if (!loaded || (options_.requested_only && !requested_.contains(head.run_id))) continue;
     const model::Taken& wants = state_.wanted(head.pipeline);
-    const auto missing = decide::shortages(*loaded->pipeline, wants, use, capacity);
-    note_blocked(head.pipeline, missing, turn.now());
+    const auto missing = decide::shortages(*loaded->pipeline, head.cause, wants, use, capacity);
+    note_blocked(line_of(head.pipeline, head.cause), missing, turn.now());
     if (!missing.empty()) continue;
     if (!claim(turn, *state_.run(head.run_id), *loaded)) continue;
-    use.add(head.pipeline, head.run_id, wants);
-    const auto rest = state_.runs_by_pipeline().find(head.pipeline);
-    if (!rest->second.ready.empty())
-      heads.insert({rest->second.ready.begin()->first, rest->second.ready.begin()->second, head.pipeline});
+    use.add(head.pipeline, head.run_id, head.cause, wants);
+    const auto& ready = state_.runs_by_pipeline().at(head.pipeline).ready;
+    if (const auto rest = ready.find(head.cause); rest != ready.end()) {
+      heads.insert({rest->second.begin()->first, rest->second.begin()->second, head.pipeline, head.cause});
+    }
   }
   admission_due_ = turn.full();
 }
@@ -83,15 +91,15 @@ bool Loop::claim(Turn& turn, const model::Run& run, const workspace::LoadedPipel
 }
 
 /// Remembers since when a queue's head has lacked what.
-void Loop::note_blocked(const std::string& pipeline, const std::vector<decide::Shortage>& missing, Instant now) {
+void Loop::note_blocked(const std::string& line, const std::vector<decide::Shortage>& missing, Instant now) {
   const auto key_of = [](const decide::Shortage& shortage) { return shortage.kind + " " + shortage.name; };
-  auto at = blocked_since_.lower_bound({pipeline, std::string()});
-  while (at != blocked_since_.end() && at->first.first == pipeline) {
+  auto at = blocked_since_.lower_bound({line, std::string()});
+  while (at != blocked_since_.end() && at->first.first == line) {
     const bool still = std::any_of(missing.begin(), missing.end(),
                                    [&](const auto& shortage) { return key_of(shortage) == at->first.second; });
     at = still ? std::next(at) : blocked_since_.erase(at);
   }
-  for (const decide::Shortage& shortage : missing) blocked_since_.try_emplace({pipeline, key_of(shortage)}, now);
+  for (const decide::Shortage& shortage : missing) blocked_since_.try_emplace({line, key_of(shortage)}, now);
 }
 
 std::vector<Waiting> Loop::waiting_for(const model::Run& run) const {
@@ -114,9 +122,9 @@ std::vector<Waiting> Loop::waiting_for(const model::Run& run) const {
     out.push_back(
         {"backoff", run.pipeline, fmt::format("not before {}{}", format_rfc3339(run.not_before), why), run.not_before});
   }
-  for (decide::Shortage& shortage :
-       decide::shortages(*loaded->pipeline, state_.wanted(run.pipeline), state_.use(), state_.capacity())) {
-    const auto since = blocked_since_.find({run.pipeline, shortage.kind + " " + shortage.name});
+  for (decide::Shortage& shortage : decide::shortages(*loaded->pipeline, run.trigger, state_.wanted(run.pipeline),
+                                                      state_.use(), state_.capacity())) {
+    const auto since = blocked_since_.find({line_of(run.pipeline, run.trigger), shortage.kind + " " + shortage.name});
     const Instant from = since == blocked_since_.end() ? run.created_at : std::max(since->second, run.created_at);
     out.push_back({std::move(shortage.kind), std::move(shortage.name), std::move(shortage.detail), from});
   }

@@ -211,6 +211,31 @@ TEST_F(Data, ASlowConsumerKeepsNobodyWaiting) {
   EXPECT_EQ(bench.loop->state().subscriptions().pending("slow/on"), 19);
 }
 
+TEST_F(Data, SlowConsumersLeaveAWorkerForTheClock) {
+  external("raw.x");
+  bench.workspace_value.settings.max_workers = 4;
+  consumer("many", {"raw.x"}, {}, [](model::Pipeline& p) {
+    p.max_active_runs = 0;
+    p.schedules = {TestBench::every_minute()};
+    p.schedules[0].overlap = model::Overlap::allow;
+  });
+  bench.boot();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(materialize("raw.x").ok());
+  EXPECT_EQ(bench.workers->busy.size(), 3u);
+  std::string waits;
+  for (const model::Run& run : runs_of("many")) {
+    if (run.state == RunState::queued) waits = run.id;
+  }
+  AskLive ask;
+  ask.run_ids = {waits};
+  const auto view = bench.ask<AskLive, std::vector<LiveRun>>(std::move(ask));
+  ASSERT_EQ(view[0].waiting_for.size(), 1u);
+  EXPECT_NE(view[0].waiting_for[0].detail.find("kept for clocks"), std::string::npos) << view[0].waiting_for[0].detail;
+  bench.advance(1min);
+  EXPECT_EQ(bench.workers->busy.size(), 4u) << "the clock's run passes those that wait for data's share";
+  EXPECT_EQ(bench.workers->handed_off.back().facts.at("trigger"), "schedule");
+}
+
 TEST_F(Data, ForeignEventsAreIdempotentByKey) {
   external("raw.x");
   consumer("c", {"raw.x"}, [](Trigger& t) { t.same_partition = true; });

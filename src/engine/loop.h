@@ -151,7 +151,7 @@ class Loop {
   void admit(Turn& turn);
   bool starts_are_held() const;
   bool claim(Turn& turn, const model::Run& run, const workspace::LoadedPipeline& loaded);
-  void note_blocked(const std::string& pipeline, const std::vector<decide::Shortage>& missing, Instant now);
+  void note_blocked(const std::string& line, const std::vector<decide::Shortage>& missing, Instant now);
   std::vector<Waiting> waiting_for(const model::Run& run) const;
 
   // views.cc: answers to questions, from memory.
@@ -174,7 +174,7 @@ class Loop {
   std::vector<Command> postponed_;               ///< of commands_: for the next turn, this one is full
   std::vector<Command> questions_;               ///< answered at the end of the turn
   std::set<std::string> requested_;  ///< runs asked for in this process, and those before them (requested_only)
-  std::map<std::pair<std::string, std::string>, Instant> blocked_since_;  ///< (pipeline, "kind name") of queue heads
+  std::map<std::pair<std::string, std::string>, Instant> blocked_since_;  ///< (line, "kind name") of queue heads
   std::map<std::string, Instant> released_since_;  ///< runs that something outside of them keeps from starting
   std::string start_trouble_;                      ///< why attempts can't be started; empty: they can
   Instant start_trouble_since_{};

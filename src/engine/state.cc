@@ -132,7 +132,8 @@ decide::Use State::use() const {
   decide::Use use;
   for (const auto& [id, attempt] : live_) {
     const model::Run* owner = run(id);
-    use.add(owner ? owner->pipeline : std::string(), id, attempt.taken);
+    use.add(owner ? owner->pipeline : std::string(), id, owner ? owner->trigger : model::TriggerKind::manual,
+            attempt.taken);
   }
   return use;
 }
@@ -141,6 +142,7 @@ decide::Capacity State::capacity() const {
   decide::Capacity out;
   const model::Settings& settings = workspace_->settings;
   out.workers = settings.max_workers;
+  out.data_workers = decide::data_share(settings.max_workers);
   for (const auto& [name, pool] : settings.pools) out.pools[name] = pool.slots;
   out.memory_bytes = settings.memory_bytes;
   return out;
@@ -176,7 +178,7 @@ bool State::release_backoffs(Instant now) {
   bool any = false;
   while (!backing_off_.empty() && backing_off_.begin()->first <= now) {
     const model::Run& run = runs_.at(backing_off_.begin()->second);
-    by_pipeline_[run.pipeline].ready.emplace(-run.priority, run.id);
+    by_pipeline_[run.pipeline].ready[run.trigger].emplace(-run.priority, run.id);
     backing_off_.erase(backing_off_.begin());
     any = true;
   }
@@ -240,7 +242,7 @@ void State::index(const model::Run& run) {
   if (run.not_before > run.created_at) {
     backing_off_.emplace(run.not_before, run.id);
   } else {
-    of_pipeline.ready.emplace(-run.priority, run.id);
+    of_pipeline.ready[run.trigger].emplace(-run.priority, run.id);
   }
   if (const auto at = expiry(run)) expiring_.emplace(*at, run.id);
 }
@@ -254,7 +256,13 @@ std::optional<Instant> State::expiry(const model::Run& run) const {
 
 void State::unindex(const model::Run& run) {
   const auto found = by_pipeline_.find(run.pipeline);
-  if (found != by_pipeline_.end()) found->second.ready.erase({-run.priority, run.id});
+  if (found != by_pipeline_.end()) {
+    const auto line = found->second.ready.find(run.trigger);
+    if (line != found->second.ready.end()) {
+      line->second.erase({-run.priority, run.id});
+      if (line->second.empty()) found->second.ready.erase(line);
+    }
+  }
   backing_off_.erase({run.not_before, run.id});
   if (const auto at = expiry(run)) expiring_.erase({*at, run.id});
 }

@@ -38,8 +38,9 @@ struct ScheduleEntry {
 struct PipelineRuns {
   /// Oldest first: ids sort by creation.
   std::set<std::string> open;
-  /// Queued and not backing off, in the order of claims: priority, then age.
-  std::set<std::pair<int, std::string>> ready;  ///< (-priority, id)
+  /// Queued and not backing off, by cause, in the order of claims: priority, then age. Those of one cause want the
+  /// same.
+  std::map<model::TriggerKind, std::set<std::pair<int, std::string>>> ready;  ///< (-priority, id); none is empty
 };
 
 class State {

@@ -56,7 +56,8 @@ std::vector<PoolUse> Loop::pool_views() const {
     if (!state_.pipeline(pipeline)) continue;
     for (const auto& [name, slots] : state_.wanted(pipeline).pools) {
       PoolUse& pool = pools[name];
-      if (pool.used + slots > pool.slots) pool.waiting += static_cast<int>(runs.ready.size());
+      if (pool.used + slots <= pool.slots) continue;
+      for (const auto& [cause, line] : runs.ready) pool.waiting += static_cast<int>(line.size());
     }
   }
   std::vector<PoolUse> out;

@@ -229,6 +229,11 @@ class Workspace:
             assert done.returncode == expect, f"eider {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
+    def begin(self, *arguments):
+        """A command that is not waited for."""
+        return subprocess.Popen([str(PROGRAM), "-w", str(self.root), *arguments], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
     def json(self, *arguments):
         return json.loads(self.cli(*arguments, "--json", expect=0).stdout)
 

@@ -294,3 +294,20 @@ def test_the_death_of_a_worker_is_on_record(workspace):
     assert first["outcome"] == "crashed" and first["signal"] == 9 and first["worker_pid"] == worker_of(run)
     assert ended["state"] == "succeeded" and ended["attempt"] == 2
     assert journal(workspace) == ["start 1", "start 2", "end 2"]
+
+
+READERS = (("runs", "list"), ("occurrences",), ("deliveries", "list"), ("materializations",))
+
+
+def test_many_readers_at_once_after_a_crash(workspace):
+    """The first who looks at a killed server's store puts its log in order; whoever looks meanwhile waits for that."""
+    workspace.pipeline("p", WORK)
+    for _ in range(5):
+        server = workspace.serve()
+        server.start("p", queue=True)
+        server.kill()
+        verbs = [workspace.begin(*verb, "--json") for verb in 3 * READERS]
+        for verb in verbs:
+            output, error = verb.communicate(timeout=30)
+            assert verb.returncode == 0, error
+            assert "items" in json.loads(output)
