@@ -57,7 +57,7 @@ void respond_with_none(Context& context, const std::string& trigger, const std::
 json::object shown_delivery(const model::Delivery& delivery, const Triggers& triggers) {
   const auto found = std::find_if(triggers.begin(), triggers.end(),
                                   [&](const engine::TriggerView& view) { return view.key == delivery.trigger; });
-  return shapes::delivery(delivery, found == triggers.end() ? std::string() : found->waiting_for);
+  return shapes::delivery(delivery, found == triggers.end() ? std::string() : found->waiting_of(delivery.partition));
 }
 
 /// Calls `then` with what the triggers of pending deliveries wait for. Where none is pending, and where the files

@@ -64,7 +64,7 @@ json::object shown_link(const Link& link, const Lives& lives, const Triggers& tr
   if (const auto* delivery = std::get_if<model::Delivery>(&link.thing)) {
     const auto trigger =
         std::find_if(triggers.begin(), triggers.end(), [&](const auto& each) { return each.key == delivery->trigger; });
-    if (trigger != triggers.end()) waiting_for = trigger->waiting_for;
+    if (trigger != triggers.end()) waiting_for = trigger->waiting_of(delivery->partition);
   }
   json::object out;
   out["part"] = to_text(link.part);

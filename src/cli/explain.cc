@@ -25,8 +25,10 @@ std::string sentence(const json::value& link, bool terminal) {
 /// Where what is left out can be read.
 std::string where_more(const json::value& link) {
   const std::string id = safe(text_of(link, "id"));
-  return text_of(link, "kind") == "run" ? fmt::format("… more: `eider materializations --run {}`", id)
-                                        : fmt::format("… more: `eider deliveries list --event {}`", id);
+  const std::string kind = text_of(link, "kind");
+  if (kind == "run") return fmt::format("… more: `eider materializations --run {}`", id);
+  if (kind == "materialization") return fmt::format("… more: `eider deliveries list --event {}`", id);
+  return fmt::format("… more: `eider explain {}`", id);
 }
 
 int show_chain(Session& session, const json::value& body) {

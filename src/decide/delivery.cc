@@ -70,12 +70,14 @@ std::string no_room(const TriggerFacts& facts, int made) {
 }
 
 void decide_batches(const TriggerFacts& facts, Instant now, int room, TriggerVerdict& verdict) {
-  const auto waits = [&verdict](std::string why) {
-    if (verdict.waiting.empty()) verdict.waiting = std::move(why);
-  };
   for (const Batch& batch : batches(facts)) {
+    const auto waits = [&](std::string why) {
+      if (batch.partition) verdict.waiting_by_partition[*batch.partition] = why;
+      if (verdict.waiting.empty()) verdict.waiting = std::move(why);
+    };
     const std::string of = batch.partition && !batch.partition->empty() ? " of partition " + *batch.partition : "";
     if (const auto missing = lacks(facts, batch)) {
+      verdict.lacking.insert(*missing);
       waits(fmt::format("waits for {}{}, of which nothing is pending", *missing, of));
       continue;
     }

@@ -1,7 +1,9 @@
 // Which pending deliveries of a trigger get a run now, and how many of them share one (design section 5). Pure.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,9 @@ struct TriggerVerdict {
   std::vector<Take> takes;
   std::optional<Instant> look_again_at;  ///< when waiting alone will have changed something (debounce)
   std::string waiting;                   ///< why the rest makes no run yet, for people; empty: nothing is left
+  /// Not empty: nothing changes before one of these assets has something pending (match: all).
+  std::set<std::string> lacking;
+  std::map<std::string, std::string> waiting_by_partition;  ///< the same of each partition, with `partition: same`
 };
 
 /// Whether one more run may be open; without it nothing else about the trigger matters now.

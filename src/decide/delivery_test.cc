@@ -74,6 +74,7 @@ TEST(Delivery, AllWaitsForEachAsset) {
   c.pending = {group("a", 3)};
   EXPECT_TRUE(c.decide().takes.empty());
   EXPECT_EQ(c.decide().waiting, "waits for b, of which nothing is pending");
+  EXPECT_EQ(c.decide().lacking, std::set<std::string>{"b"});
   c.pending.push_back(group("b", 1));
   EXPECT_EQ(c.decide().takes, (std::vector<Take>{{std::nullopt, batch_limit}}));
   c.needed.clear();
@@ -90,6 +91,11 @@ TEST(Delivery, AllOfAPartitionWaitsForEachAssetOfThatPartition) {
   const auto verdict = c.decide();
   EXPECT_EQ(verdict.takes, (std::vector<Take>{{"y", batch_limit}}));
   EXPECT_EQ(verdict.waiting, "waits for b of partition x, of which nothing is pending");
+  c.pending.push_back(group("b", 1, 1h, 1h, "z"));
+  const auto each = c.decide().waiting_by_partition;
+  EXPECT_EQ(each.size(), 2u);
+  EXPECT_EQ(each.at("x"), verdict.waiting);
+  EXPECT_EQ(each.at("z"), "waits for a of partition z, of which nothing is pending");
 }
 
 TEST(Delivery, DebounceWaitsForQuietAndNotForEver) {

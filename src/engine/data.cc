@@ -22,9 +22,8 @@ json::value or_null(const std::optional<T>& value) {
 json::object event_json(const model::Materialization& event) {
   json::value metadata(nullptr);
   if (!event.metadata.empty()) {
-    boost::system::error_code failed;
+    boost::system::error_code failed;  // what can't be read is told to nobody
     metadata = json::parse(event.metadata, failed);
-    EIDER_CHECK(!failed, "metadata is checked before it is stored");
   }
   return {{"id", event.id},
           {"asset", event.asset},
@@ -44,20 +43,36 @@ struct Refusal {
   std::string error;
 };
 
-/// Why what was taken makes no run; none: it makes one.
-std::optional<Refusal> refusal_of(const TriggerEntry& entry, const model::Run& run) {
-  if (run.depth > decide::depth_limit) {
-    return Refusal{model::reason::chain_too_long,
-                   fmt::format("{} deliveries lie between it and where its chain of causes began; `eider explain` "
-                               "shows them: most likely they are a loop",
-                               run.depth)};
+/// The deliveries whose chain of causes is too long to be a real one.
+std::vector<std::string> too_long(const std::vector<model::Delivery>& taken) {
+  std::vector<std::string> out;
+  for (const model::Delivery& delivery : taken) {
+    if (delivery.event_depth + 1 > decide::depth_limit) out.push_back(delivery.id);
   }
+  return out;
+}
+
+Refusal chain_refusal() {
+  return {
+      model::reason::chain_too_long,
+      fmt::format("more than {} deliveries lie between it and where its chain of causes began; `eider explain` shows "
+                  "them: most likely they are a loop",
+                  decide::depth_limit)};
+}
+
+/// Why what was taken makes no run; none: it makes one.
+std::optional<Refusal> partition_refusal(const TriggerEntry& entry, const model::Run& run) {
   const auto& partitions = entry.pipeline->partitions;
   if (!entry.trigger().same_partition || !partitions || model::has_partition(*partitions, run.partition)) return {};
   const std::string found =
       run.partition.empty() ? std::string("an event without a partition") : fmt::format("\"{}\"", run.partition);
   return Refusal{model::reason::unknown_partition,
                  fmt::format("pipeline \"{}\" expects {}, and this is {}", run.pipeline, describe(*partitions), found)};
+}
+
+bool refuse(Turn& turn, const TriggerEntry& entry, std::vector<std::string> ids, const Refusal& why) {
+  return turn.decide_surely({model::DeliveriesSkipped{entry.key, std::move(ids), model::DeliveryState::pending,
+                                                      why.reason, why.error, turn.now()}});
 }
 
 }  // namespace
@@ -78,22 +93,35 @@ void Loop::decide_published(Turn& turn) {
   }
 }
 
+/// The id of the event that the publication is; empty: it has been recorded. A run that publishes the same content
+/// again says nothing new, unless something else was published in between: then its attempt is a new origin.
+Result<std::string> Loop::new_event_id(const model::Run& run, const wire::Publication& publication,
+                                       const std::optional<model::Materialization>& newest) {
+  for (const std::string& origin : {run.id, fmt::format("{} attempt {}", run.id, run.attempt)}) {
+    std::string id =
+        model::materialization_id(origin, publication.asset, publication.partition, publication.fingerprint);
+    const auto known = parts_.store.find_event(id);
+    if (!known) return known.error();
+    if (!*known) return id;
+    if ((*known)->attempt == run.attempt || (newest && newest->id == id)) break;
+  }
+  return std::string();
+}
+
 std::optional<model::ChangeSet> Loop::materializations(Turn& turn, const model::Run& run, const std::string& definition,
                                                        const std::vector<wire::Publication>& publications) {
   model::ChangeSet out;
   std::set<std::string> seen;
   for (const wire::Publication& publication : publications) {
     model::Materialization event;
-    event.id = model::materialization_id(run.id, publication.asset, publication.partition, publication.fingerprint);
-    if (!seen.insert(event.id).second) continue;
-    const auto known = parts_.store.knows_event(event.id);
-    const auto before = known ? parts_.store.newest_of(publication.asset, publication.partition)
-                              : Result<std::optional<model::Materialization>>(known.error());
-    if (!before) {
-      turn.fail(before.error());
+    const auto before = parts_.store.newest_of(publication.asset, publication.partition);
+    auto id = before ? new_event_id(run, publication, *before) : before.error();
+    if (!id) {
+      turn.fail(id.error());
       return std::nullopt;
     }
-    if (*known) continue;
+    if (id->empty() || !seen.insert(*id).second) continue;
+    event.id = std::move(*id);
     event.asset = publication.asset;
     event.partition = publication.partition;
     event.pipeline = run.pipeline;
@@ -106,7 +134,11 @@ std::optional<model::ChangeSet> Loop::materializations(Turn& turn, const model::
     event.columns = publication.columns;
     event.fingerprint = publication.fingerprint;
     event.unchanged = *before && !event.fingerprint.empty() && (*before)->fingerprint == event.fingerprint;
-    event.metadata = publication.metadata;
+    if (const auto checked = model::check_metadata(publication.metadata); checked) {
+      event.metadata = publication.metadata;
+    } else if (!publication.metadata.empty()) {
+      log::warning(fmt::format("run {}: {} of {} is left out", run.id, checked.error().message, publication.asset));
+    }
     event.depth = run.depth;
     out.emplace_back(owe(std::move(event)));
   }
@@ -133,10 +165,11 @@ model::AssetMaterialized Loop::owe(model::Materialization event) const {
 }
 
 void Loop::place_triggers(Turn& turn) {
-  if (turn.failed() || !state_.subscriptions().has_placements()) return;
+  if (turn.failed()) return;
   const auto newest = parts_.store.newest_event_number();
   if (!newest) return turn.fail(newest.error());
-  turn.decide_surely(state_.subscriptions().placements(*newest));
+  turn.decide_surely(state_.subscriptions().placements(
+      *newest, [this](const std::string& pipeline) { return state_.may_be_broken(pipeline); }));
 }
 
 /// One portion a turn, so that a long history keeps nobody waiting.
@@ -162,7 +195,10 @@ void Loop::replay_events(Turn& turn) {
     delivery.asset = event.asset;
     delivery.partition = event.partition;
     delivery.created_at = turn.now();
-    replayed.owed.push_back(std::move(delivery));
+    // A trigger that was away in the middle of its past has been owed some of what is looked at again.
+    const auto there = parts_.store.find_delivery(delivery.id);
+    if (!there) return turn.fail(there.error());
+    if (!*there) replayed.owed.push_back(std::move(delivery));
   }
   turn.decide_surely({std::move(replayed)});
 }
@@ -185,14 +221,16 @@ void Loop::look_at_trigger(Turn& turn, const std::string& key) {
     return subscriptions.look_at(key, turn.now() + limits::hold_after_error);
   }
   Result<void> asked;
-  const auto verdict = judge_trigger(*entry, limits::decisions_per_turn - turn.decisions(), asked);
+  auto verdict = judge_trigger(*entry, limits::decisions_per_turn - turn.decisions(), asked);
   if (!asked) return turn.fail(asked.error());
   for (const decide::Take& take : verdict.takes) {
     if (take_deliveries(turn, *entry, take)) continue;
     if (!turn.failed()) subscriptions.look_at(key, turn.now() + limits::hold_after_error);
     return;
   }
-  if (verdict.takes.empty()) subscriptions.look_at(key, verdict.look_again_at);
+  if (!verdict.takes.empty()) return;
+  subscriptions.look_at(key, verdict.look_again_at);
+  subscriptions.wait_for(key, std::move(verdict.lacking));
 }
 
 /// The store is asked only for what the rule needs: nothing when there is no room.
@@ -230,6 +268,7 @@ bool Loop::take_deliveries(Turn& turn, const TriggerEntry& entry, const decide::
                     : taken.error());
     return false;
   }
+  if (auto ids = too_long(*taken); !ids.empty()) return refuse(turn, entry, std::move(ids), chain_refusal());
   model::Run run;
   run.id = ids_.make(turn.now());
   run.pipeline = entry.pipeline->name;
@@ -245,12 +284,7 @@ bool Loop::take_deliveries(Turn& turn, const TriggerEntry& entry, const decide::
     run.depth = std::max(run.depth, delivery.event_depth + 1);
     ids.push_back(delivery.id);
   }
-  if (const auto refusal = refusal_of(entry, run)) {
-    log::warning(fmt::format("{}: {} skipped: {}", entry.key, ids.size() == 1 ? "a delivery is" : "deliveries are",
-                             refusal->error));
-    return turn.decide_surely({model::DeliveriesSkipped{entry.key, std::move(ids), model::DeliveryState::pending,
-                                                        refusal->reason, refusal->error, turn.now()}});
-  }
+  if (const auto refusal = partition_refusal(entry, run)) return refuse(turn, entry, std::move(ids), *refusal);
   model::DeliveriesClaimed claimed{entry.key, std::move(ids), run.id, options_.owner, turn.now()};
   if (!turn.decide_surely({model::RunQueued{std::move(run)}, std::move(claimed)})) return false;
   admission_due_ = true;
@@ -260,7 +294,7 @@ bool Loop::take_deliveries(Turn& turn, const TriggerEntry& entry, const decide::
 /// What is pending of a trigger that is gone will have no run; what waits for a broken file waits.
 void Loop::skip_removed(Turn& turn, const std::string& key) {
   Subscriptions& subscriptions = state_.subscriptions();
-  if (state_.is_broken(key.substr(0, key.find('/')))) return subscriptions.look_at(key, std::nullopt);
+  if (state_.may_be_broken(key.substr(0, key.find('/')))) return subscriptions.look_at(key, std::nullopt);
   auto ids = parts_.store.delivery_ids(key, model::DeliveryState::pending, limits::deliveries_per_command);
   if (!ids) return turn.fail(ids.error());
   const char* why = model::reason::trigger_removed;
@@ -273,7 +307,7 @@ void Loop::skip_removed(Turn& turn, const std::string& key) {
 
 /// What the steps of a data run are told of its events. False: the store could not say.
 bool Loop::event_facts(Turn& turn, const model::Run& run, std::map<std::string, std::string>& facts) {
-  const auto events = parts_.store.events_of(run.id);
+  const auto events = parts_.store.events_of(run.id, limits::metadata_of_a_run_bytes);
   if (!events) {
     turn.fail(events.error());
     return false;

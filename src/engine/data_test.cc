@@ -159,6 +159,65 @@ TEST_F(Data, AChangedOnlyTriggerIsNotOwedTheSameContentAgain) {
   EXPECT_EQ(deliveries().size(), 2u);
 }
 
+/// A run that goes from A to B and back to A has changed the data three times.
+TEST_F(Data, TheSameContentAfterAnotherIsNews) {
+  publisher("a", {"raw.x"});
+  bench.boot();
+  const std::string id = bench.start("a").value();
+  const auto early = [&](int attempt, const std::string& content) {
+    wire::Publication one;
+    one.asset = "raw.x";
+    one.fingerprint = content;
+    one.step = "step";
+    bench.workers->events.emplace_back(supervise::AttemptPublished{{id, attempt, one}});
+    bench.settle();
+  };
+  early(1, "A");
+  early(1, "A");
+  EXPECT_EQ(events().size(), 1u) << "told twice";
+  publish("a", {"raw.x"}, "B");
+  early(1, "A");
+  EXPECT_EQ(events().size(), 2u) << "of the same attempt: told again, late";
+  bench.crash_and_boot();
+  early(2, "A");
+  ASSERT_EQ(events().size(), 3u) << "another attempt has put A back";
+  EXPECT_FALSE(events()[2].unchanged);
+  early(2, "A");
+  bench.workers->publish(id, {"raw.x"}, "A");
+  bench.settle();
+  EXPECT_EQ(events().size(), 3u);
+  publish("a", {"raw.x"}, "B");
+  EXPECT_FALSE(events().back().unchanged) << "it was A";
+}
+
+TEST_F(Data, MetadataThatNobodyCanReadReachesNobody) {
+  external("raw.x");
+  publisher("a", {"raw.y"});
+  consumer("c", {"raw.x", "raw.y"});
+  bench.boot();
+  for (const char* bad : {R"({"a":1e400})", "nojson", "[1]", R"({"a":[1,{"b":-1e999}]})"}) {
+    std::optional<Result<Materialize::Answer>> answer;
+    Materialize command;
+    command.asset = "raw.x";
+    command.metadata = bad;
+    command.reply = [&](const Result<Materialize::Answer>& result) { answer.emplace(result); };
+    bench.inbox->post(std::move(command));
+    bench.settle();
+    EXPECT_EQ(answer->error().code, ErrorCode::invalid) << bad;
+    const std::string id = bench.start("a", true).value();
+    wire::Publication forged;
+    forged.asset = "raw.y";
+    forged.fingerprint = bad;
+    forged.metadata = bad;
+    bench.workers->over(id, 1, Outcome::succeeded, {forged});
+    bench.settle();
+    EXPECT_EQ(events().back().metadata, "");
+    bench.workers->over(runs_of("c").back().id, Outcome::succeeded);
+    bench.settle();
+  }
+  EXPECT_EQ(events().size(), 4u);
+}
+
 TEST_F(Data, ANewTriggerIsOwedThePastOnlyWhenItAsksForIt) {
   external("raw.x");
   bench.boot();
@@ -177,6 +236,34 @@ TEST_F(Data, ANewTriggerIsOwedThePastOnlyWhenItAsksForIt) {
   EXPECT_EQ(runs_of("late").size(), 1u);
   bench.crash_and_boot();
   EXPECT_EQ(deliveries().size(), 452u) << "once";
+}
+
+TEST_F(Data, WhatIsPublishedWhileAFileIsWrongIsOwedWhenItIsMended) {
+  external("raw.x");
+  consumer("now", {"raw.x"}, [](Trigger& t) { t.batch = true; });
+  consumer("past", {"raw.x"}, [](Trigger& t) {
+    t.start = Trigger::Start::earliest;
+    t.batch = true;
+  });
+  bench.boot();
+  ASSERT_TRUE(materialize("raw.x").ok());
+  const auto good = bench.workspace_value.pipelines;
+  for (const std::string& nameless : {std::string(), std::string("now")}) {
+    bench.workspace_value.pipelines.clear();
+    bench.workspace_value.broken = {{"pipelines/now.yaml", {nameless, "1"}}, {"pipelines/past.yaml", {"past", "1"}}};
+    bench.crash_and_boot();
+    const std::size_t before = deliveries().size();
+    ASSERT_TRUE(materialize("raw.x").ok());
+    ASSERT_TRUE(materialize("raw.x").ok());
+    EXPECT_EQ(deliveries().size(), before) << "nobody can say who asks for it";
+    bench.crash_and_boot();  // still wrong
+    bench.workspace_value.pipelines = good;
+    bench.workspace_value.broken.clear();
+    ASSERT_TRUE(bench.inbox->post(Reload{[](const auto&) {}}));
+    bench.settle();
+    EXPECT_EQ(deliveries().size(), before + 4);
+  }
+  EXPECT_EQ(bench.loop->state().subscriptions().replaying(), std::nullopt);
 }
 
 TEST_F(Data, AReplayThatWasCutShortGoesOnInCommitOrder) {
@@ -318,6 +405,8 @@ TEST_F(Data, AChainOfCausesIsBounded) {
   EXPECT_EQ(turns, decide::depth_limit);
   EXPECT_EQ(deliveries().back().state, DeliveryState::skipped);
   EXPECT_EQ(deliveries().back().reason, model::reason::chain_too_long);
+  ASSERT_TRUE(materialize("raw.x").ok());
+  EXPECT_EQ(runs_of("c").back().depth, 1) << "what has another cause goes on";
 }
 
 TEST_F(Data, PublishedBeforeItsEndIsOwedAtOnceAndOnce) {

@@ -25,6 +25,11 @@ Error wrong_state(const model::Delivery& delivery, std::string_view wanted) {
                fmt::format("delivery {} is {}; only {} can be{}", delivery.id, to_text(delivery.state), wanted, hint)};
 }
 
+Error trigger_is_gone(const std::string& trigger) {
+  return Error{ErrorCode::conflict,
+               fmt::format("the trigger {} is not in the workspace, so nothing can run for it", trigger)};
+}
+
 }  // namespace
 
 void Loop::materialize(Turn& turn, const Materialize& command) {
@@ -43,11 +48,14 @@ void Loop::materialize(Turn& turn, const Materialize& command) {
   if (!command.partition.empty()) {
     if (const auto checked = model::check_partition(command.partition); !checked) return answer(checked.error());
   }
+  if (!command.metadata.empty()) {
+    if (const auto checked = model::check_metadata(command.metadata); !checked) return answer(checked.error());
+  }
   const bool keyed = !command.idempotency_key.empty();
   const std::string origin = keyed ? "key " + command.idempotency_key : ids_.make(turn.now());
   model::Materialization event;
   event.id = model::materialization_id(origin, command.asset, command.partition, keyed ? "" : command.fingerprint);
-  const auto known = parts_.store.knows_event(event.id);
+  const auto known = parts_.store.find_event(event.id);
   const auto before = parts_.store.newest_of(command.asset, command.partition);
   if (!known) return turn.fail(known.error());
   if (!before) return turn.fail(before.error());
@@ -113,6 +121,10 @@ void Loop::retry_deliveries(Turn& turn, const RetryDeliveries& command) {
     for (const std::string& trigger : *triggers) {
       const int room = limits::deliveries_per_command - static_cast<int>(chosen.size());
       if (room <= 0) break;
+      if (!state_.subscriptions().find(trigger)) {  // nothing can run for it
+        if (trigger == command.which.trigger) return answer(trigger_is_gone(trigger));
+        continue;
+      }
       const auto ids = parts_.store.delivery_ids(trigger, DeliveryState::failed, room);
       if (!ids) return turn.fail(ids.error());
       chosen.insert(chosen.end(), ids->begin(), ids->end());
@@ -147,9 +159,7 @@ Result<bool> Loop::restart_run(Turn& turn, const std::string& run_id) {
   }
   model::Run run = std::move(**found);
   if (!state_.pipeline(run.pipeline) || !state_.subscriptions().find(run.trigger_id)) {
-    return Error{
-        ErrorCode::conflict,
-        fmt::format("the trigger {} is no longer in the workspace, so nothing can run for it", run.trigger_id)};
+    return trigger_is_gone(run.trigger_id);
   }
   run.state = model::next(run.state, model::RunEvent::restart)->to;
   run.failures = run.interruptions = 0;

@@ -70,6 +70,70 @@ TEST_F(Data, AFailedBatchIsRetriedTogether) {
   for (const auto& delivery : deliveries()) EXPECT_EQ(delivery.state, DeliveryState::delivered);
 }
 
+TEST_F(Data, WhatWasSkippedOfABatchIsNotInItsRetry) {
+  external("raw.x");
+  consumer("c", {"raw.x"}, [](Trigger& t) { t.debounce = 1s; });
+  bench.boot();
+  ASSERT_TRUE(materialize("raw.x").ok());
+  ASSERT_TRUE(materialize("raw.x").ok());
+  bench.advance(2s);
+  bench.workers->over(deliveries()[0].run_id, Outcome::failed);
+  bench.settle();
+  DeliverySelection one;
+  one.id = deliveries()[1].id;
+  ASSERT_TRUE(change<SkipDeliveries>(one).ok());
+  one.id = deliveries()[0].id;
+  ASSERT_TRUE(change<RetryDeliveries>(one).ok());
+  const auto& facts = bench.workers->handed_off.back().facts;
+  EXPECT_EQ(facts.at("event_id"), deliveries()[0].event_id);
+  EXPECT_EQ(facts.at("events").find(deliveries()[1].event_id), std::string::npos);
+  bench.workers->over(deliveries()[0].run_id, Outcome::succeeded);
+  bench.settle();
+  EXPECT_EQ(deliveries()[0].state, DeliveryState::delivered);
+  EXPECT_EQ(deliveries()[1].state, DeliveryState::skipped);
+}
+
+TEST_F(Data, WhatCanNotBeRetriedHidesNobody) {
+  external("raw.x");
+  for (const char* name : {"a", "b"}) {
+    consumer(name, {"raw.x"}, [](Trigger& t) { t.debounce = 1s; });
+  }
+  bench.boot();
+  for (int i = 0; i < 510; ++i) ASSERT_TRUE(materialize("raw.x").ok());
+  bench.advance(2s);
+  for (const char* name : {"a", "b"}) bench.workers->over(runs_of(name)[0].id, Outcome::failed);
+  bench.settle();
+  bench.workspace_value.pipelines.erase("a");
+  ASSERT_TRUE(bench.inbox->post(Reload{[](const auto&) {}}));
+  bench.settle();
+  DeliverySelection failed;
+  failed.state = DeliveryState::failed;
+  EXPECT_EQ(change<RetryDeliveries>(failed).value().size(), 500u);
+  EXPECT_EQ(runs_of("b")[0].state, RunState::running);
+  failed.trigger = "a/on";
+  EXPECT_EQ(change<RetryDeliveries>(failed).error().code, ErrorCode::conflict);
+}
+
+TEST_F(Data, ABatchIsToldAsMuchMetadataAsAWorkerCanTake) {
+  external("raw.x");
+  consumer("c", {"raw.x"}, [](Trigger& t) { t.debounce = 1s; });
+  bench.boot();
+  const std::string large = R"({"x":")" + std::string(60'000, 'y') + "\"}";
+  for (int i = 0; i < 300; ++i) {
+    Materialize command;
+    command.asset = "raw.x";
+    command.metadata = large;
+    command.reply = [](const auto& answer) { EXPECT_TRUE(answer.ok()); };
+    bench.inbox->post(std::move(command));
+  }
+  bench.settle();
+  bench.advance(2s);
+  const std::string events = bench.workers->handed_off.back().facts.at("events");
+  EXPECT_LT(events.size(), 20u * 1024 * 1024);
+  EXPECT_GT(events.size(), 15u * 1024 * 1024);
+  EXPECT_NE(events.find(deliveries().back().event_id), std::string::npos) << "it is told of all of them";
+}
+
 TEST_F(Data, StrictOrderWaitsForTheFailedOne) {
   external("raw.x");
   consumer("c", {"raw.x"}, [](Trigger& t) { t.order = Trigger::Order::strict; });
@@ -121,6 +185,9 @@ TEST_F(Data, WhatIsOwedToABrokenFileWaits) {
   ASSERT_TRUE(bench.inbox->post(Reload{[](const auto&) {}}));
   bench.settle();
   EXPECT_EQ(deliveries()[1].state, DeliveryState::pending);
+  const auto views = bench.ask<AskTriggers, std::vector<TriggerView>>({"c/on", {}});
+  ASSERT_EQ(views.size(), 1u);
+  EXPECT_NE(views[0].waiting_for.find("file is wrong"), std::string::npos) << views[0].waiting_for;
   bench.workspace_value.pipelines["c"] = good;
   bench.workspace_value.broken.clear();
   ASSERT_TRUE(bench.inbox->post(Reload{[](const auto&) {}}));

@@ -100,7 +100,7 @@ void Loop::place_cursors(Turn& turn) { turn.decide_surely(state_.cursor_changes(
 void Loop::sweep_removed(Turn& turn) {
   std::vector<std::pair<std::string, const char*>> gone;
   for (const auto& [id, run] : state_.runs()) {
-    if (run.state != model::RunState::queued || state_.is_broken(run.pipeline)) continue;
+    if (run.state != model::RunState::queued || state_.may_be_broken(run.pipeline)) continue;
     if (!state_.pipeline(run.pipeline)) {
       gone.emplace_back(id, model::reason::pipeline_removed);
     } else if (run.trigger == model::TriggerKind::schedule && !state_.schedules().contains(run.trigger_id)) {

@@ -66,9 +66,16 @@ struct TriggerView {
   model::Trigger trigger;
   std::vector<std::string> matches;  ///< declared assets that it matches now
   std::int64_t pending = 0;
-  int open_runs = 0;                      ///< made for it and not ended
-  std::string waiting_for;                ///< why what is pending makes no run yet, for people; empty: nothing pending
-  std::optional<Instant> looks_again_at;  ///< debounce
+  int open_runs = 0;        ///< made for it and not ended
+  std::string waiting_for;  ///< why what is pending makes no run yet, for people; empty: nothing pending
+  std::map<std::string, std::string> waiting_by_partition;  ///< with `partition: same`
+  std::optional<Instant> looks_again_at;                    ///< debounce
+
+  /// Why a pending delivery of that partition makes no run yet.
+  const std::string& waiting_of(const std::string& partition) const {
+    const auto found = waiting_by_partition.find(partition);
+    return found == waiting_by_partition.end() ? waiting_for : found->second;
+  }
 };
 
 struct PipelineView {

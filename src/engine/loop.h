@@ -130,6 +130,8 @@ class Loop {
   /// The materializations of an attempt that are not events yet, with what they owe. None: the turn has failed.
   std::optional<model::ChangeSet> materializations(Turn& turn, const model::Run& run, const std::string& definition,
                                                    const std::vector<wire::Publication>& publications);
+  Result<std::string> new_event_id(const model::Run& run, const wire::Publication& publication,
+                                   const std::optional<model::Materialization>& newest);
   model::AssetMaterialized owe(model::Materialization event) const;
   void place_triggers(Turn& turn);
   void replay_events(Turn& turn);

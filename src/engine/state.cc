@@ -101,6 +101,10 @@ const workspace::LoadedPipeline* State::pipeline(const std::string& name) const 
 
 bool State::is_broken(const std::string& name) const { return broken_names_.contains(name) && !pipeline(name); }
 
+bool State::may_be_broken(const std::string& name) const {
+  return is_broken(name) || (broken_names_.contains("") && !pipeline(name));
+}
+
 const model::Run* State::run(const std::string& id) const {
   const auto found = runs_.find(id);
   return found == runs_.end() ? nullptr : &found->second;

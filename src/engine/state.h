@@ -62,6 +62,8 @@ class State {
   const workspace::LoadedPipeline* pipeline(const std::string& name) const;
   /// True when the file that should hold the pipeline is broken and no good version is known: its runs wait.
   bool is_broken(const std::string& name) const;
+  /// The same, or the file is so broken that it does not say whose it is: nothing of the pipeline is given up.
+  bool may_be_broken(const std::string& name) const;
 
   const model::Run* run(const std::string& id) const;
   const std::unordered_map<std::string, model::Run>& runs() const { return runs_; }

@@ -18,6 +18,7 @@ void Subscriptions::load(store::OpenData open) {
   open_runs_.clear();
   looks_.clear();
   looks_in_order_.clear();
+  lacking_.clear();
   for (model::TriggerCursor& cursor : open.triggers) {
     std::string key = cursor.trigger;
     cursors_.insert_or_assign(std::move(key), std::move(cursor));
@@ -91,8 +92,19 @@ int Subscriptions::open_runs(const std::string& trigger) const {
   return found == open_runs_.end() ? 0 : found->second;
 }
 
-std::vector<model::Change> Subscriptions::placements(std::int64_t newest_event) const {
+std::vector<model::Change> Subscriptions::placements(
+    std::int64_t newest_event, const std::function<bool(const std::string&)>& may_be_broken) const {
   std::vector<model::Change> out;
+  for (const auto& [key, cursor] : cursors_) {
+    const bool is_away = cursor.replay_until == model::TriggerCursor::away;
+    if (triggers_.contains(key)) {
+      if (is_away) out.emplace_back(model::TriggerPlaced{{key, cursor.replayed_to, newest_event}});
+    } else if (!is_away && may_be_broken(key.substr(0, key.find('/')))) {
+      const bool whole = cursor.replayed_to >= cursor.replay_until;
+      out.emplace_back(
+          model::TriggerPlaced{{key, whole ? newest_event : cursor.replayed_to, model::TriggerCursor::away}});
+    }
+  }
   for (const std::string& key : unplaced_) {
     const bool replay = triggers_.at(key).trigger().start == model::Trigger::Start::earliest;
     out.emplace_back(model::TriggerPlaced{{key, replay ? 0 : newest_event, newest_event}});
@@ -115,9 +127,14 @@ void Subscriptions::look_at(const std::string& trigger, std::optional<Instant> a
     looks_in_order_.erase({found->second, trigger});
     looks_.erase(found);
   }
+  lacking_.erase(trigger);
   if (!at || pending(trigger) == 0) return;
   looks_.emplace(trigger, *at);
   looks_in_order_.emplace(*at, trigger);
+}
+
+void Subscriptions::wait_for(const std::string& trigger, std::set<std::string> lacking) {
+  if (!lacking.empty() && !looks_.contains(trigger)) lacking_.insert_or_assign(trigger, std::move(lacking));
 }
 
 std::optional<Instant> Subscriptions::look_of(const std::string& trigger) const {
@@ -136,6 +153,7 @@ void Subscriptions::apply(const model::Change& change) {
     const model::TriggerCursor& cursor = placed->cursor;
     cursors_.insert_or_assign(cursor.trigger, cursor);
     unplaced_.erase(cursor.trigger);
+    replaying_.erase(cursor.trigger);
     if (triggers_.contains(cursor.trigger)) classify(cursor.trigger);
   } else if (const auto* replayed = std::get_if<model::TriggerReplayed>(&change)) {
     model::TriggerCursor& cursor = cursors_.at(replayed->trigger);
@@ -156,7 +174,9 @@ void Subscriptions::owed(const std::vector<model::Delivery>& deliveries) {
   for (const model::Delivery& delivery : deliveries) {
     ++pending_[delivery.trigger];
     // One that waits for quiet looks when it meant to, and sees then that more has come: a flood costs it nothing.
-    if (!looks_.contains(delivery.trigger)) look_at(delivery.trigger, at_once);
+    if (looks_.contains(delivery.trigger)) continue;
+    const auto lacking = lacking_.find(delivery.trigger);
+    if (lacking == lacking_.end() || lacking->second.contains(delivery.asset)) look_at(delivery.trigger, at_once);
   }
 }
 

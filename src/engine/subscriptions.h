@@ -3,6 +3,7 @@
 // deliveries themselves stay in the store; memory does not grow with what is pending. Engine thread only.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,9 +51,10 @@ class Subscriptions {
 
   /// Every trigger that has ever been in force.
   const std::map<std::string, model::TriggerCursor>& cursors() const { return cursors_; }
-  /// The rows of triggers that are in force for the first time. Events up to `newest_event` are the past.
-  std::vector<model::Change> placements(std::int64_t newest_event) const;
-  bool has_placements() const { return !unplaced_.empty(); }
+  /// The rows of triggers that are in force for the first time, that are back, or that have gone away
+  /// (TriggerCursor::away). Events up to `newest_event` are the past. `may_be_broken` says it of a pipeline.
+  std::vector<model::Change> placements(std::int64_t newest_event,
+                                        const std::function<bool(const std::string&)>& may_be_broken) const;
   /// A trigger in force to which events of the past are still to be owed; none: there is none. Until it has them it
   /// makes no runs, so that deliveries are claimed in commit order.
   std::optional<model::TriggerCursor> replaying() const;
@@ -62,6 +64,8 @@ class Subscriptions {
   std::optional<std::pair<Instant, std::string>> first_look() const;
   /// When it must be looked at, if anything is pending of it; none: when something changes.
   void look_at(const std::string& trigger, std::optional<Instant> at);
+  /// What comes of other assets changes nothing (TriggerVerdict::lacking); until the next look_at().
+  void wait_for(const std::string& trigger, std::set<std::string> lacking);
   std::optional<Instant> look_of(const std::string& trigger) const;
   /// The clock was set back: all that waits for an instant is looked at anew.
   void look_at_all();
@@ -81,6 +85,7 @@ class Subscriptions {
   std::map<std::string, std::int64_t> pending_;  ///< by trigger, in force or not; no zeros
   std::map<std::string, int> open_runs_;         ///< by trigger; no zeros
   std::unordered_map<std::string, Instant> looks_;
+  std::unordered_map<std::string, std::set<std::string>> lacking_;  ///< of triggers without a look
   std::set<std::pair<Instant, std::string>> looks_in_order_;
 };
 

@@ -101,10 +101,22 @@ std::vector<TriggerView> Loop::trigger_views(const std::optional<std::string>& k
     view.looks_again_at = subscriptions.look_of(name);
     if (view.pending > 0) {
       Result<void> asked;
-      view.waiting_for = judge_trigger(entry, 1, asked).waiting;
+      auto verdict = judge_trigger(entry, 1, asked);
+      view.waiting_for = std::move(verdict.waiting);
+      view.waiting_by_partition = std::move(verdict.waiting_by_partition);
       if (!asked) view.waiting_for = "not known: " + asked.error().message;
     }
     out.push_back(std::move(view));
+  }
+  for (const auto& [name, count] : subscriptions.pending()) {
+    if (subscriptions.find(name) || (key && *key != name)) continue;
+    TriggerView away;
+    away.key = name;
+    away.pipeline = name.substr(0, name.find('/'));
+    away.trigger.id = name.substr(name.find('/') + 1);
+    away.pending = count;
+    away.waiting_for = "the pipeline's file is wrong, and no good version is known: `eider validate` says where";
+    out.push_back(std::move(away));
   }
   return out;
 }

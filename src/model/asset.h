@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "base/time.h"
 
 namespace eider::model {
@@ -40,6 +42,9 @@ struct Materialization {
   int depth = 0;            ///< how many deliveries lie between it and where its chain began
   bool operator==(const Materialization&) const = default;
 };
+/// What may be said of an event: a JSON object of at most 64 KiB, nested at most 16 deep, with finite numbers only, so
+/// that whoever reads it again can. The one check at each border.
+Result<void> check_metadata(std::string_view json);
 /// identity = hash(origin, asset, partition, fingerprint): whatever is repeated, the same content that the same origin
 /// published is one event (I6). `origin`: the run, or the idempotency key of what came from outside.
 std::string materialization_id(std::string_view origin, std::string_view asset, std::string_view partition,
@@ -92,6 +97,9 @@ struct TriggerCursor {
   /// to be looked at. Equal: nothing is left. Newer events are owed with their materialization.
   std::int64_t replayed_to = 0;
   std::int64_t replay_until = 0;
+  /// In replay_until: the trigger's file is wrong and no good version is known, so that nobody can say what it asks
+  /// for. What is published meanwhile is looked at when it is back.
+  static constexpr std::int64_t away = std::numeric_limits<std::int64_t>::max();
   bool operator==(const TriggerCursor&) const = default;
 };
 

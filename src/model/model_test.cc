@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/ids.h"
+#include "model/asset.h"
 #include "model/change.h"
 #include "model/glob.h"
 #include "model/pipeline.h"
@@ -16,6 +17,18 @@ namespace {
 
 constexpr RunState all_states[] = {RunState::queued, RunState::running, RunState::succeeded, RunState::failed,
                                    RunState::cancelled};
+
+TEST(Metadata, IsWhatEveryReaderCanRead) {
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  for (const std::string& bad : {std::string("{"), std::string("[]"), std::string("1"), std::string(),
+                                 std::string(R"({"a":1e400})"), std::string(R"({"a":[{"b":-1e999}]})"),
+                                 R"({"a":)" + deep + "}", R"({"a":")" + std::string(70'000, 'x') + "\"}"}) {
+    EXPECT_FALSE(check_metadata(bad).ok()) << bad.substr(0, 40);
+  }
+  for (const char* good : {"{}", R"({"a":1e308,"b":[1,{"c":null}],"d":123456789012345678901234567890})"}) {
+    EXPECT_TRUE(check_metadata(good).ok()) << good;
+  }
+}
 
 TEST(Transitions, EveryPairIsDecided) {
   const std::set<std::pair<RunState, RunEvent>> possible = {

@@ -64,7 +64,7 @@ using model::PendingGroup;
 class DataQueries {
  public:
   virtual ~DataQueries() = default;
-  virtual Result<bool> knows_event(const std::string& id) = 0;
+  virtual Result<std::optional<model::Materialization>> find_event(const std::string& id) = 0;
   /// The newest of exactly this partition: what a republication is compared with.
   virtual Result<std::optional<model::Materialization>> newest_of(const std::string& asset,
                                                                   const std::string& partition) = 0;
@@ -79,9 +79,12 @@ class DataQueries {
   virtual Result<std::vector<PendingGroup>> pending_groups(const std::string& trigger) = 0;
   /// The failed delivery of the trigger that comes first in commit order (`order: strict`).
   virtual Result<std::optional<model::Delivery>> first_failed(const std::string& trigger) = 0;
-  /// What a run was made for, in commit order: the deliveries, and their events.
+  /// What a run was made for, in commit order: the deliveries, and the events of those that have not been skipped
+  /// since.
   virtual Result<std::vector<model::Delivery>> deliveries_of(const std::string& run_id) = 0;
-  virtual Result<std::vector<model::Materialization>> events_of(const std::string& run_id) = 0;
+  /// Metadata comes with the first of them that hold no more than `metadata_bytes` together.
+  virtual Result<std::vector<model::Materialization>> events_of(const std::string& run_id,
+                                                                std::int64_t metadata_bytes) = 0;
   virtual Result<std::optional<model::Delivery>> find_delivery(const std::string& id) = 0;
   /// Ids of deliveries of a trigger in a state, in commit order.
   virtual Result<std::vector<std::string>> delivery_ids(const std::string& trigger, model::DeliveryState state,

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "base/fd.h"
+#include "model/asset.h"
 #include "model/pipeline.h"
 #include "worker/text.h"
 
@@ -56,7 +57,8 @@ Problem take_said(std::string_view key, const json::value& value, Said& to) {
   }
   if (!value.is_object()) return "must be a JSON object";
   to.metadata = json::serialize(value);
-  return {};
+  const auto good = model::check_metadata(to.metadata);
+  return good ? Problem() : "is wrong: " + good.error().message;
 }
 
 Result<Said> said_in(int line, const json::object& object) {

@@ -271,10 +271,11 @@ class Across {
     const std::string meant = model::is_glob(item) ? std::string() : suggestion(item, published);
     const bool more = published.size() > kMostNamed;
     if (more) published.resize(kMostNamed);
-    CrossFinding& finding =
-        add(Kind::unknown, Severity::error, pipeline, std::move(key),
-            fmt::format("the pipeline {}, which from names, publishes nothing like \"{}\", but {}{}", trigger.from,
-                        item, published.empty() ? "nothing" : join_words(published, ", "), more ? ", …" : ""));
+    CrossFinding& finding = add(
+        Kind::unknown, Severity::error, pipeline, std::move(key),
+        published.empty() ? fmt::format("the pipeline {}, which from names, publishes nothing at all", trigger.from)
+                          : fmt::format("the pipeline {}, which from names, publishes nothing like \"{}\", but {}{}",
+                                        trigger.from, item, join_words(published, ", "), more ? ", …" : ""));
     finding.suggestion = meant;
     return finding;
   }

@@ -100,8 +100,8 @@ TEST(Across, From) {
             "\"raw.y\", but raw.x; did you mean \"raw.x\"?"});
   EXPECT_EQ(
       with("assets: \"ext.*\", from: idle"),
-      Lines{"x.yaml:3:28: error: triggers[0].assets[0]: the pipeline idle, which from names, publishes nothing like "
-            "\"ext.*\", but nothing"});
+      Lines{"x.yaml:3:28: error: triggers[0].assets[0]: the pipeline idle, which from names, publishes nothing at "
+            "all"});
   EXPECT_EQ(with("assets: [\"raw.*\", ext.a], from: make"),
             Lines{"x.yaml:3:38: warning: triggers[0].assets[1]: the pipeline make, which from names, publishes nothing "
                   "like \"ext.a\", but raw.x; the trigger waits for the others only"});

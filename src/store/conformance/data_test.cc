@@ -53,14 +53,14 @@ TEST_P(DataTest, WhatIsOwedComesWithTheEventAndOnce) {
   auto store = open();
   const auto first = event(1);
   const auto second = event(2);
-  EXPECT_FALSE(store->knows_event(first.id).value());
+  EXPECT_FALSE(store->find_event(first.id).value().has_value());
   EXPECT_EQ(store->newest_event_number().value(), 0);
   EXPECT_EQ(turn(*store, {{materialized(first, {by_marts, by_checks})},
                           {materialized(first, {by_marts})},
                           {materialized(second, {by_marts})},
                           {materialized(first)}}),
             (Applied{true, false, true, false}));
-  EXPECT_TRUE(store->knows_event(first.id).value());
+  EXPECT_TRUE(store->find_event(first.id).value().has_value());
   EXPECT_EQ(store->newest_event_number().value(), 2);
   auto expected = owed(first, by_checks);
   expected.event = 1;
@@ -79,7 +79,7 @@ TEST_P(DataTest, ADeliveryThatIsThereAlreadySpoilsItsSet) {
   auto second = materialized(event(2), {by_checks, by_marts});
   second.owed[1].id = model::delivery_id(by_marts, first.id);
   EXPECT_EQ(turn(*store, {{materialized(first, {by_marts})}, {second}}), (Applied{true, false}));
-  EXPECT_FALSE(store->knows_event(second.event.id).value());
+  EXPECT_FALSE(store->find_event(second.event.id).value().has_value());
   EXPECT_TRUE(store->pending(by_checks, {}, 10)->empty()) << "all of the set, or nothing";
 }
 
@@ -136,7 +136,7 @@ TEST_P(DataTest, AClaimTiesDeliveriesToTheirRunOnce) {
   ASSERT_TRUE(apply_one(*store, {claim(7, 1)}));
   expected.attempts = 1;
   EXPECT_EQ(store->deliveries_of(run_id(7))->at(1), expected);
-  const auto events = store->events_of(run_id(7)).value();
+  const auto events = store->events_of(run_id(7), 1 << 20).value();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].id, one.id);
   EXPECT_EQ(events[1].id, two.id);

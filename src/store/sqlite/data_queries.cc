@@ -47,8 +47,9 @@ std::string deliveries_of() { return in_commit_order("deliveries_of_run", "d.run
 std::string events_of() {
   // The cross join keeps the order: SQLite never swaps its sides.
   return "SELECT m.number, m.id, m.asset, m.partition, m.source, m.pipeline, m.run_id, m.attempt, m.definition,"
-         " m.said_by, m.committed_at, m.rows, m.bytes, m.columns, m.fingerprint, m.unchanged, m.metadata, m.depth"
-         " FROM deliveries AS d INDEXED BY deliveries_of_run CROSS JOIN materializations AS m ON m.number = d.event"
+         " m.said_by, m.committed_at, m.rows, m.bytes, m.columns, m.fingerprint, m.unchanged, m.metadata, m.depth,"
+         " d.state FROM deliveries AS d INDEXED BY deliveries_of_run CROSS JOIN materializations AS m ON m.number = "
+         "d.event"
          " WHERE d.run_id = ? AND d.run_id <> '' ORDER BY d.event";
 }
 
@@ -66,6 +67,8 @@ std::string pending_counts() {
 
 namespace {
 
+constexpr int delivery_state_at = 18;  // the delivery's state, after the columns of its event
+
 Result<PendingGroup> read_group(const Rows& row) {
   return PendingGroup{.partition = row.text(0),
                       .asset = row.text(1),
@@ -78,7 +81,7 @@ Result<PendingGroup> read_group(const Rows& row) {
 
 DataStore::DataStore(std::unique_ptr<Connection> connection)
     : connection_(std::move(connection)),
-      knows_event_(*connection_, "SELECT 1 FROM materializations WHERE id = ?"),
+      find_event_(*connection_, fmt::format("SELECT {} FROM materializations WHERE id = ?", materialization_columns)),
       newest_of_(*connection_, data_sql::newest_of()),
       newest_number_(*connection_, "SELECT max(number) FROM materializations"),
       events_between_(*connection_, data_sql::events_between()),
@@ -94,9 +97,9 @@ DataStore::DataStore(std::unique_ptr<Connection> connection)
       triggers_(*connection_, fmt::format("SELECT {} FROM triggers ORDER BY trigger", trigger_columns)),
       pending_counts_(*connection_, data_sql::pending_counts()) {}
 
-Result<bool> DataStore::knows_event(const std::string& id) {
-  Rows rows(knows_event_, id);
-  return rows.next();
+Result<std::optional<model::Materialization>> DataStore::find_event(const std::string& id) {
+  Rows rows(find_event_, id);
+  return read_first(rows, read_materialization);
 }
 
 Result<std::optional<model::Materialization>> DataStore::newest_of(const std::string& asset,
@@ -143,9 +146,21 @@ Result<std::vector<model::Delivery>> DataStore::deliveries_of(const std::string&
   return read_all(rows, read_delivery);
 }
 
-Result<std::vector<model::Materialization>> DataStore::events_of(const std::string& run_id) {
+Result<std::vector<model::Materialization>> DataStore::events_of(const std::string& run_id,
+                                                                 std::int64_t metadata_bytes) {
   Rows rows(events_of_, run_id);
-  return read_all(rows, read_materialization);
+  std::vector<model::Materialization> out;
+  while (true) {
+    auto more = rows.next();
+    if (!more) return more.error();
+    if (!*more) return out;
+    if (rows.integer(delivery_state_at) == static_cast<int>(model::DeliveryState::skipped)) continue;
+    auto event = read_materialization(rows);
+    if (!event) return event.error();
+    metadata_bytes -= static_cast<std::int64_t>(event->metadata.size());
+    if (metadata_bytes < 0) event->metadata.clear();
+    out.push_back(std::move(*event));
+  }
 }
 
 Result<std::optional<model::Delivery>> DataStore::find_delivery(const std::string& id) {

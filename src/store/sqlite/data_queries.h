@@ -14,7 +14,7 @@ namespace eider::store::sqlite {
 /// the answers have what was applied.
 class DataStore : public Store {
  public:
-  Result<bool> knows_event(const std::string& id) override;
+  Result<std::optional<model::Materialization>> find_event(const std::string& id) override;
   Result<std::optional<model::Materialization>> newest_of(const std::string& asset,
                                                           const std::string& partition) override;
   Result<std::int64_t> newest_event_number() override;
@@ -25,7 +25,8 @@ class DataStore : public Store {
   Result<std::vector<PendingGroup>> pending_groups(const std::string& trigger) override;
   Result<std::optional<model::Delivery>> first_failed(const std::string& trigger) override;
   Result<std::vector<model::Delivery>> deliveries_of(const std::string& run_id) override;
-  Result<std::vector<model::Materialization>> events_of(const std::string& run_id) override;
+  Result<std::vector<model::Materialization>> events_of(const std::string& run_id,
+                                                        std::int64_t metadata_bytes) override;
   Result<std::optional<model::Delivery>> find_delivery(const std::string& id) override;
   Result<std::vector<std::string>> delivery_ids(const std::string& trigger, model::DeliveryState state,
                                                 int limit) override;
@@ -38,7 +39,7 @@ class DataStore : public Store {
 
  private:
   std::unique_ptr<Connection> connection_;
-  Statement knows_event_;
+  Statement find_event_;
   Statement newest_of_;
   Statement newest_number_;
   Statement events_between_;

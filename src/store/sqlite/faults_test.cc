@@ -134,7 +134,7 @@ void fail_everywhere(int code, ErrorCode expected, const std::string& words) {
     ASSERT_EQ(committed.ok(), reached_the_end);
     if (!committed) {
       EXPECT_EQ(open_ids(*store), std::vector{conformance::run_id(1)});
-      EXPECT_FALSE(store->knows_event(event.id).value());
+      EXPECT_FALSE(store->find_event(event.id).value().has_value());
       EXPECT_TRUE(store->load_open()->data.pending.empty());
       const bool said =
           committed.error().code == expected && committed.error().message.find(words) != std::string::npos;
