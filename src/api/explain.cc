@@ -8,18 +8,12 @@
 #include "api/parameters.h"
 #include "api/trace.h"
 #include "api/words.h"
+#include "base/cases.h"
 
 namespace eider::api {
 namespace {
 
 namespace json = boost::json;
-
-template <typename... Ts>
-struct Cases : Ts... {
-  using Ts::operator()...;
-};
-template <typename... Ts>
-Cases(Ts...) -> Cases<Ts...>;
 
 using Lives = std::vector<engine::LiveRun>;
 using Triggers = std::vector<engine::TriggerView>;

@@ -4,19 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "base/cases.h"
 #include "decide/rule.h"
 #include "wire/workspace_lock.h"
 #include "workspace/catalog.h"
 
 namespace eider::api {
 namespace {
-
-template <typename... Ts>
-struct Cases : Ts... {
-  using Ts::operator()...;
-};
-template <typename... Ts>
-Cases(Ts...) -> Cases<Ts...>;
 
 constexpr int kMostCounted = 1000;
 

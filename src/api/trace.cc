@@ -1,4 +1,5 @@
 #include "api/trace.h"
+#include "base/cases.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,13 +7,6 @@
 
 namespace eider::api {
 namespace {
-
-template <typename... Ts>
-struct Cases : Ts... {
-  using Ts::operator()...;
-};
-template <typename... Ts>
-Cases(Ts...) -> Cases<Ts...>;
 
 /// Events of one batch that are counted.
 constexpr int kMostCounted = 1000;

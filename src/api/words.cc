@@ -4,16 +4,10 @@
 #include <boost/json.hpp>
 
 #include "api/json_parts.h"
+#include "base/cases.h"
 
 namespace eider::api {
 namespace {
-
-template <typename... Ts>
-struct Cases : Ts... {
-  using Ts::operator()...;
-};
-template <typename... Ts>
-Cases(Ts...) -> Cases<Ts...>;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 

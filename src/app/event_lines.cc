@@ -1,4 +1,5 @@
 #include "app/event_lines.h"
+#include "base/cases.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -9,13 +10,6 @@
 
 namespace eider::app {
 namespace {
-
-template <typename... Ts>
-struct Cases : Ts... {
-  using Ts::operator()...;
-};
-template <typename... Ts>
-Cases(Ts...) -> Cases<Ts...>;
 
 constexpr const char* plain = "";
 constexpr const char* green = "\033[32m";

@@ -1,6 +1,7 @@
 // What people ask for. Each command is decided in the turn, and answered after its commit.
 #include <fmt/format.h>
 
+#include "base/cases.h"
 #include "base/log.h"
 #include "decide/due.h"
 #include "engine/limits.h"
@@ -9,13 +10,6 @@
 
 namespace eider::engine {
 namespace {
-
-template <typename... Ts>
-struct Cases : Ts... {
-  using Ts::operator()...;
-};
-template <typename... Ts>
-Cases(Ts...) -> Cases<Ts...>;
 
 /// The answer to a command whose one decision did not hold.
 Error refusal(const Turn& turn, std::string otherwise) {

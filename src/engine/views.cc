@@ -1,21 +1,11 @@
 // Answers to questions, from memory; nothing here is stored.
 #include <unistd.h>
 
+#include "base/cases.h"
 #include "base/log.h"
 #include "engine/loop.h"
 
 namespace eider::engine {
-namespace {
-
-template <typename... Ts>
-struct Cases : Ts... {
-  using Ts::operator()...;
-};
-template <typename... Ts>
-Cases(Ts...) -> Cases<Ts...>;
-
-}  // namespace
-
 void Loop::answer(Command& question) {
   std::visit(
       Cases{[&](AskLive& ask) {
