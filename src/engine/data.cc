@@ -70,6 +70,20 @@ std::optional<Refusal> partition_refusal(const TriggerEntry& entry, const model:
                  fmt::format("pipeline \"{}\" expects {}, and this is {}", run.pipeline, describe(*partitions), found)};
 }
 
+/// What an event owes a trigger. The number of a new one is the store's to give.
+model::Delivery owed_to(const TriggerEntry& entry, const model::Materialization& event, Instant now) {
+  model::Delivery delivery;
+  delivery.id = model::delivery_id(entry.key, event.id);
+  delivery.trigger = entry.key;
+  delivery.pipeline = entry.pipeline->name;
+  delivery.event = event.number;
+  delivery.event_id = event.id;
+  delivery.asset = event.asset;
+  delivery.partition = event.partition;
+  delivery.created_at = now;
+  return delivery;
+}
+
 bool refuse(Turn& turn, const TriggerEntry& entry, std::vector<std::string> ids, const Refusal& why) {
   return turn.decide_surely({model::DeliveriesSkipped{entry.key, std::move(ids), model::DeliveryState::pending,
                                                       why.reason, why.error, turn.now()}});
@@ -149,16 +163,7 @@ std::optional<model::ChangeSet> Loop::materializations(Turn& turn, const model::
 model::AssetMaterialized Loop::owe(model::Materialization event) const {
   model::AssetMaterialized out;
   for (const TriggerEntry* entry : state_.subscriptions().asking_for(event.asset, event.pipeline)) {
-    if (!decide::is_owed(entry->trigger(), event)) continue;
-    model::Delivery delivery;
-    delivery.id = model::delivery_id(entry->key, event.id);
-    delivery.trigger = entry->key;
-    delivery.pipeline = entry->pipeline->name;
-    delivery.event_id = event.id;
-    delivery.asset = event.asset;
-    delivery.partition = event.partition;
-    delivery.created_at = event.committed_at;
-    out.owed.push_back(std::move(delivery));
+    if (decide::is_owed(entry->trigger(), event)) out.owed.push_back(owed_to(*entry, event, event.committed_at));
   }
   out.event = std::move(event);
   return out;
@@ -186,15 +191,7 @@ void Loop::replay_events(Turn& turn) {
   for (const model::Materialization& event : *events) {
     if (!workspace::asks_for(entry.trigger(), event.asset, event.pipeline)) continue;
     if (!decide::is_owed(entry.trigger(), event)) continue;
-    model::Delivery delivery;
-    delivery.id = model::delivery_id(entry.key, event.id);
-    delivery.trigger = entry.key;
-    delivery.pipeline = entry.pipeline->name;
-    delivery.event = event.number;
-    delivery.event_id = event.id;
-    delivery.asset = event.asset;
-    delivery.partition = event.partition;
-    delivery.created_at = turn.now();
+    model::Delivery delivery = owed_to(entry, event, turn.now());
     // A trigger that was away in the middle of its past has been owed some of what is looked at again.
     const auto there = parts_.store.find_delivery(delivery.id);
     if (!there) return turn.fail(there.error());
