@@ -94,9 +94,9 @@ class ServerTest : public testing::Test {
     path_ = folder_.path() + "/eider.sock";
     const auto listening = server_->listen(path_);
     ASSERT_TRUE(listening) << listening.error().message;
-    server_->start([this](Request request, const Respond& respond) { handle(std::move(request), respond); });
+    server_->start([this](const Request& request, const Respond& respond) { handle(request, respond); });
   }
-  void handle(Request request, const Respond& respond) {
+  void handle(const Request& request, const Respond& respond) {
     ++handled_;
     Response response;
     response.content_type = "text/plain";

@@ -111,7 +111,7 @@ std::vector<std::string> some_deliveries(const Model& model, const std::string& 
 
 /// What data triggers decide, as sets: a claim always brings its run.
 model::ChangeSet random_data_set(const Model& model) {
-  const std::string trigger = triggers[static_cast<std::size_t>(number(3))];
+  const std::string& trigger = triggers[static_cast<std::size_t>(number(3))];
   const int n = 3 + number(6);
   switch (number(8)) {
     case 0:
