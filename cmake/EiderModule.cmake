@@ -43,5 +43,7 @@ function(eider_module name)
     target_compile_definitions(${target}_test PRIVATE EIDER_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
     target_precompile_headers(${target}_test PRIVATE "${CMAKE_SOURCE_DIR}/src/base/precompiled_test.h")
     add_test(NAME ${target}_test COMMAND ${target}_test)
+    # Far over what the slowest takes under a sanitizer: a test that hangs is a failure with its output, not silence.
+    set_tests_properties(${target}_test PROPERTIES TIMEOUT 600)
   endif()
 endfunction()

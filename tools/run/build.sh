@@ -41,7 +41,8 @@ run_tests() {
   [[ ${#failed[@]} -eq 0 ]] || fail "tests failed (${failed[*]}): their messages are above."
 }
 
-# black_box FOLDER TESTS…: the tests that know nothing but the built program.
+# black_box FOLDER TESTS…: the tests that know nothing but the built program. One that hangs is interrupted after an hour,
+# and pytest then says where it was.
 black_box() {
-  EIDER_PROGRAM=$PWD/$1/eider "${test_prefix[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -q "${@:2}" </dev/null
+  EIDER_PROGRAM=$PWD/$1/eider timeout --signal=INT --kill-after=60 1h "${test_prefix[@]}" /usr/bin/python3 -B -m pytest -p no:cacheprovider -q "${@:2}" </dev/null
 }

@@ -135,15 +135,22 @@ class OtherProcess {
     if (pid_ == 0) {
       // It must not outlive a test that was aborted.
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      close_end(ready_[0]);
+      close_end(go_on_[1]);
       ::_exit(body(*this));
     }
+    // Whoever waits for a process that has died reads the end of its pipe.
+    close_end(ready_[1]);
+    close_end(go_on_[0]);
   }
   ~OtherProcess() {
     if (pid_ > 0) {
       ::kill(pid_, SIGKILL);
       wait();
     }
-    for (const int fd : {ready_[0], ready_[1], go_on_[0], go_on_[1]}) ::close(fd);
+    for (const int fd : {ready_[0], ready_[1], go_on_[0], go_on_[1]}) {
+      if (fd >= 0) ::close(fd);
+    }
   }
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;
@@ -163,6 +170,10 @@ class OtherProcess {
   }
 
  private:
+  static void close_end(int& fd) {
+    ::close(fd);
+    fd = -1;
+  }
   static void take(int fd) {
     char byte = 0;
     EIDER_CHECK(::read(fd, &byte, 1) == 1, "the other side says something");

@@ -1,6 +1,7 @@
 // More than one process, and processes that die: what is committed stays, what is not never was, nobody waits for
 // anybody, and no run is claimed twice.
 #include <sys/resource.h>
+#include <array>
 #include <csignal>
 #include <fstream>
 #include <set>
@@ -125,6 +126,31 @@ TEST_P(ProcessTest, TwoProcessesClaimTwoThousandRunsOnceEachWhileAThirdReads) {
   EXPECT_EQ(lines, 2000);
   EXPECT_EQ(ids.size(), 2000u);
   EXPECT_EQ(open()->load_open()->live_attempts.size(), 2000u);
+}
+
+TEST_P(ProcessTest, NobodyIsRefusedWhereAllOpenAtOnceWhatAKilledProcessLeft) {
+  // The first puts the log of the killed one in order and the last to leave takes it away, both under locks that the
+  // others wait for.
+  const auto opener = [&](bool writes) {
+    return [this, writes](OtherProcess& self) {
+      self.say_ready();
+      self.wait_for_go();
+      if (writes) return GetParam().open(path()).ok() ? 0 : 1;
+      return GetParam().reader(path()).ok() ? 0 : 1;
+    };
+  };
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(die(Stop::after_commit), -SIGKILL);
+    OtherProcess writer(opener(true));
+    OtherProcess other_writer(opener(true));
+    OtherProcess reader(opener(false));
+    OtherProcess other_reader(opener(false));
+    const std::array<OtherProcess*, 4> all{&writer, &reader, &other_writer, &other_reader};
+    for (auto* process : all) process->wait_ready();
+    for (auto* process : all) process->go();
+    for (auto* process : all) EXPECT_EQ(process->wait(), 0) << round;
+    std::filesystem::remove(path());
+  }
 }
 
 TEST_P(ProcessTest, AStoreHeldByAnotherProcessIsUnavailableAndLaterWorks) {

@@ -30,7 +30,7 @@ Error cannot_open(sqlite3* db, const std::string& path, int code) {
                fmt::format("{}: cannot be opened: {}; the folder must be there and writable for this user", path, why)};
 }
 
-constexpr int reader_patience_ms = 2000;
+constexpr int patience_ms = 2000;
 
 }  // namespace
 
@@ -60,14 +60,14 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Ac
   }
   const int code = sqlite3_open_v2(name.c_str(), &connection->db_, flags, nullptr);
   if (code != SQLITE_OK) return cannot_open(connection->db_, path, code);
-  // The writer never waits. A reader waits only where another process puts a killed server's WAL in order, or is the
-  // last to leave: for moments.
-  sqlite3_busy_timeout(connection->db_, access == Access::write ? 0 : reader_patience_ms);
+  connection->be_patient(true);
   // Its reader's close must never write, and the server checkpoints when it wants to.
   if (access != Access::write) sqlite3_db_config(connection->db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_db_config(connection->db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   return connection;
 }
+
+void Connection::be_patient(bool patient) { sqlite3_busy_timeout(db_, patient ? patience_ms : 0); }
 
 Connection::~Connection() { sqlite3_close_v2(db_); }
 

@@ -35,6 +35,9 @@ class Connection {
   /// `path` is a file, or a name made by memory_path().
   static Result<std::unique_ptr<Connection>> open(const std::string& path, Access access);
   ~Connection();
+  /// Whether a lock of another connection is waited for, 2 s at most: where another process puts a killed server's WAL
+  /// in order, or is the last to leave. A connection is patient until it is told not to be.
+  void be_patient(bool patient);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 

@@ -204,6 +204,8 @@ Result<std::unique_ptr<Connection>> open_writer(const std::string& path) {
   if (auto set = (*connection)->execute(journal); !set) return set.error();
   if (auto set = (*connection)->execute(settings); !set) return set.error();
   if (auto migrated = migrate(**connection); !migrated) return migrated.error();
+  // From here on the loop is at work, and it never waits.
+  (*connection)->be_patient(false);
   return connection;
 }
 
