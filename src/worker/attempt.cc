@@ -47,13 +47,12 @@ void Attempt::start() {
   });
 }
 
-/// What every attempt has under `.eider/`: its log, its temporary folder, its socket.
+/// What every attempt has under `.eider/`: its folder, a temporary one, its socket; its log, once it says something.
 Result<void> Attempt::make_places() {
   if (auto made = make_run_folder(job_.folder); !made) return made;
   const wire::Layout layout{services_.workspace};
   if (auto prepared = services_.folder.prepare(layout.worker_folder(::getpid())); !prepared) return prepared;
   log_.emplace(wire::Layout::attempt_log(job_.folder, job_.attempt), job_.log_limit_bytes);
-  if (!log_->error().empty()) return Error{ErrorCode::io, "can't write the log: " + log_->error()};
   run_.temp_folder = wire::Layout::attempt_temp(job_.folder, job_.attempt);
   if (auto lent = services_.folder.lend_temp(run_.temp_folder); !lent) return lent;
   return services_.reports.open_attempt_socket(services_.folder.socket(),

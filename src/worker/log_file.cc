@@ -48,12 +48,10 @@ std::string entry_of(Instant at, std::string_view step, Stream stream, std::stri
 
 }  // namespace
 
-LogFile::LogFile(const std::string& path, std::int64_t limit_bytes) {
+LogFile::LogFile(std::string path, std::int64_t limit_bytes) : path_(std::move(path)) {
   const std::int64_t limit = limit_bytes > 0 ? limit_bytes : kDefaultLimitBytes;
   tail_limit_ = std::min(tail_limit_bytes, limit / 4);
   head_limit_bytes_ = std::max<std::int64_t>(0, limit - tail_limit_ - kMarksBytes);
-  file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0600));
-  if (!file_) error_ = io_error(path, errno).message;
 }
 
 void LogFile::line(Instant at, std::string_view step, Stream stream, std::string_view line, std::int64_t whole_bytes,
@@ -99,6 +97,11 @@ void LogFile::add(std::string entry, Instant at) {
 
 void LogFile::flush() {
   if (buffer_.empty()) return;
+  if (!path_.empty()) {
+    file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0600));
+    if (!file_) error_ = io_error(path_, errno).message;
+    path_.clear();
+  }
   if (file_) {
     if (auto written = write_all(file_.get(), buffer_); !written && error_.empty()) error_ = written.error().message;
   }

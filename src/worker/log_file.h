@@ -4,7 +4,8 @@
 //
 // Its size is bounded: the first part is written as it comes; from the limit on the newest megabyte is held in memory
 // and written at the end, with a mark that says how much is missing. A reader is never behind more than the owner's
-// flush() interval. Nothing is synced: the log is no part of the commit point.
+// flush() interval. Nothing is synced: the log is no part of the commit point. Who says nothing has no log: the file is
+// made with the first line, because making files is what a short run's time goes into.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ class LogFile {
   static constexpr std::int64_t tail_limit_bytes = 1024 * 1024;
 
   /// `limit_bytes` 0 or less: the default of 64 MiB.
-  LogFile(const std::string& path, std::int64_t limit_bytes);
+  LogFile(std::string path, std::int64_t limit_bytes);
 
   /// `whole_bytes` over line.size(): the line was cut, and says so. `eol` is how the line ended; it is stored where it
   /// is not a plain line feed, so that the bytes can be given back as they were.
@@ -44,6 +45,7 @@ class LogFile {
  private:
   void add(std::string entry, Instant at);
 
+  std::string path_;  ///< empty once the file was made, or could not be
   UniqueFd file_;
   std::int64_t head_limit_bytes_;
   std::int64_t tail_limit_;

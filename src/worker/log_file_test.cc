@@ -127,6 +127,22 @@ TEST(LogFile, CanBeReadBeforeTheEnd) {
             "{\"at\":\"1970-01-01T00:00:00Z\",\"step\":\"s\",\"stream\":\"eider\",\"text\":\"two\"}\n");
 }
 
+TEST(LogFile, IsMadeByItsFirstLine) {
+  const Workspace workspace;
+  {
+    LogFile silent(workspace.path("silent"), 0);
+    silent.flush();
+    silent.finish(from_us(0));
+    EXPECT_EQ(silent.error(), "");
+  }
+  EXPECT_FALSE(workspace.has("silent"));
+  LogFile nowhere(workspace.path("missing/log"), 0);
+  EXPECT_EQ(nowhere.error(), "");
+  nowhere.note(from_us(0), "s", "x");
+  nowhere.flush();
+  EXPECT_NE(nowhere.error().find("missing/log"), std::string::npos);
+}
+
 TEST(LogFile, AFullDiskIsAnErrorItRemembers) {
   LogFile log("/dev/full", 0);
   log.note(from_us(0), "s", "x");
