@@ -59,7 +59,7 @@ std::string change_key(const json::value& run) {
 
 /// What the run does, for the line of the moment.
 std::string state_text(const json::value& run, Instant now) {
-  const std::string state = text_of(run, "state");
+  std::string state = text_of(run, "state");
   const auto attempt = number_of(run, "attempt").value_or(0);
   if (state == "running") return attempt > 1 ? "running, " + attempt_text(run, attempt) : "running";
   if (state != "queued") return state;

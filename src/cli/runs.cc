@@ -102,7 +102,7 @@ Facts facts_of(const json::value& run, Instant now) {
 /// How an attempt or a step ended, beyond its outcome.
 std::string ending(const json::value& part) {
   // An error says the exit code or the signal itself, unless it was Eider that ended the step.
-  if (const std::string error = first_line(text_of(part, "error")); !error.empty()) return error;
+  if (std::string error = first_line(text_of(part, "error")); !error.empty()) return error;
   if (const auto code = number_of(part, "exit_code"); code && *code != 0) return fmt::format("exit code {}", *code);
   if (const auto signal = number_of(part, "signal")) return fmt::format("signal {}", *signal);
   return {};
