@@ -212,6 +212,7 @@ class Foreground {
     pid_ = ::fork();
     if (pid_ == 0) {
       const auto lock = wire::take_workspace_lock(layout, pipeline);
+      EIDER_CHECK(lock.ok(), "the workspace is locked already");
       EIDER_CHECK(::write(ends[1], "y", 1) == 1, "nobody listens");
       while (true) ::pause();
     }

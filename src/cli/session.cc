@@ -67,11 +67,11 @@ Result<std::string> find_workspace(const std::string& asked, const std::string& 
                            folder)};
 }
 
-api::Request get(std::string path, std::map<std::string, std::string> query) {
+api::Request get(std::string path, const std::map<std::string, std::string>& query) {
   api::Request request;
   request.path = std::move(path);
-  for (auto& [name, value] : query) {
-    if (!value.empty()) request.query[name] = std::move(value);
+  for (const auto& [name, value] : query) {
+    if (!value.empty()) request.query[name] = value;
   }
   return request;
 }

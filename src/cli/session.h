@@ -52,7 +52,7 @@ int exit_code_of(ErrorCode code);
 Result<std::string> find_workspace(const std::string& asked, const std::string& folder);
 
 /// A GET with what is not empty of `query`.
-api::Request get(std::string path, std::map<std::string, std::string> query = {});
+api::Request get(std::string path, const std::map<std::string, std::string>& query = {});
 /// A POST with a body of JSON.
 api::Request post(std::string path, const boost::json::value& body);
 /// An answer's body; an Error when it is no JSON.

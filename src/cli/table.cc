@@ -73,7 +73,7 @@ void Table::print(Stream& stream) const {
   }
 }
 
-void Facts::add(std::string name, std::string value, Colour colour) {
+void Facts::add(std::string name, std::string_view value, Colour colour) {
   if (!value.empty()) facts_.push_back({std::move(name), safe_lines(value), colour});
 }
 

@@ -40,7 +40,7 @@ class Table {
 /// `name: value` lines with aligned values; a value of several lines is indented. An empty value is left out.
 class Facts {
  public:
-  void add(std::string name, std::string value, Colour colour = Colour::none);
+  void add(std::string name, std::string_view value, Colour colour = Colour::none);
   void print(Stream& stream) const;
 
  private:

@@ -47,7 +47,7 @@ class Program {
     hooks_.worker = [] { return 77; };
   }
 
-  Outcome run(std::vector<std::string> arguments) {
+  Outcome run(const std::vector<std::string>& arguments) {
     Outcome outcome;
     Stream::Kind kind{terminal, false, terminal ? columns : 0};
     const auto into = [this](std::string& text, std::size_t limit) {
@@ -90,7 +90,7 @@ class ScriptedServer {
     std::filesystem::create_directories(layout.state_folder());
     const auto listening = server_.listen(layout.api_socket());
     EIDER_CHECK(listening.ok(), "the scripted server does not listen");
-    server_.start([this, answer = std::move(answer)](api::Request request, const api::Respond& respond) {
+    server_.start([this, answer = std::move(answer)](const api::Request& request, const api::Respond& respond) {
       {
         const std::lock_guard hold(mutex_);
         asked_.push_back(request);
