@@ -37,10 +37,11 @@ std::string file_system(const std::string& folder) {
     std::istringstream words(line);
     std::string device, point, type;
     words >> device >> point >> type;
-    const bool holds = point == "/" || folder == point || folder.starts_with(point + "/");
+    const bool within = folder.starts_with(point) && folder.size() > point.size() && folder[point.size()] == '/';
+    const bool holds = point == "/" || folder == point || within;
     if (!holds || point.size() < best.size()) continue;
     best = point;
-    out = type + " on " + device;
+    out = fmt::format("{} on {}", type, device);
   }
   return out;
 }

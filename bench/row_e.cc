@@ -178,8 +178,8 @@ Result<void> server_killed_and_back(const Setup& setup, Report& report) {
   if (auto served = scene.serve(); !served) return served;
   std::vector<double> adopted;
   for (const auto& [id, line] : scene.first()) {
-    const auto is_adopted = [&] {
-      auto run = scene.server().get("/api/v1/runs/" + id);
+    const auto is_adopted = [&scene, path = "/api/v1/runs/" + id] {
+      auto run = scene.server().get(path);
       return run && run->at("adopted").is_bool() && run->at("adopted").as_bool();
     };
     if (!wait_for(is_adopted, seconds(10))) break;

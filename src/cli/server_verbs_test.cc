@@ -149,8 +149,8 @@ TEST(WithServer, ColoursFollowTheTerminalTheOptionAndNoColor) {
   ScriptedServer server(workspace,
                         [&](const api::Request&) { return answer_of(200, R"({"items":[)" + a_run("failed") + "]}"); });
   Program program(workspace.path());
-  const auto coloured = [&](std::vector<std::string> words) {
-    return program.run(std::move(words)).out.find('\033') != std::string::npos;
+  const auto coloured = [&](const std::vector<std::string>& words) {
+    return program.run(words).out.find('\033') != std::string::npos;
   };
   EXPECT_FALSE(coloured({"runs", "list"}));
   EXPECT_TRUE(coloured({"runs", "list", "--color", "always"}));
