@@ -37,14 +37,15 @@ void Loop::decide_commands(Turn& turn) {
       commands_.resize(i);
       return;
     }
-    std::visit(Cases{[&](const StartRun& c) { start_run(turn, c); }, [&](const CancelRun& c) { cancel_run(turn, c); },
-                     [&](const PauseSchedule& c) { pause_schedule(turn, c); },
-                     [&](const Materialize& c) { materialize(turn, c); },
-                     [&](const RetryDeliveries& c) { retry_deliveries(turn, c); },
-                     [&](const SkipDeliveries& c) { skip_deliveries(turn, c); },
-                     [&](const Reload& c) { reload(turn, c); }, [&](const TurnClock& c) { answer_clock(turn, c); },
-                     [](const auto&) { EIDER_CHECK(false, "a question among the commands"); }},
-               commands_[i]);
+    std::visit(
+        Cases{[&](const StartRun& c) { start_run(turn, c); }, [&](const CancelRun& c) { cancel_run(turn, c); },
+              [&](const RetryRun& c) { retry_run(turn, c); }, [&](const PauseSchedule& c) { pause_schedule(turn, c); },
+              [&](const Materialize& c) { materialize(turn, c); },
+              [&](const RetryDeliveries& c) { retry_deliveries(turn, c); },
+              [&](const SkipDeliveries& c) { skip_deliveries(turn, c); }, [&](const Reload& c) { reload(turn, c); },
+              [&](const TurnClock& c) { answer_clock(turn, c); },
+              [](const auto&) { EIDER_CHECK(false, "a question among the commands"); }},
+        commands_[i]);
   }
 }
 

@@ -147,34 +147,6 @@ void Loop::retry_deliveries(Turn& turn, const RetryDeliveries& command) {
   answer(std::move(retried));
 }
 
-/// The run of failed deliveries, with them, from its first attempt's budget on. An error says why it can't be.
-Result<bool> Loop::restart_run(Turn& turn, const std::string& run_id) {
-  auto found = parts_.store.find_run(run_id);
-  if (!found) {
-    turn.fail(found.error());
-    return found.error();
-  }
-  if (!*found || !model::next((*found)->state, model::RunEvent::restart)) {
-    return Error{ErrorCode::conflict, fmt::format("run {} has not failed", run_id)};
-  }
-  model::Run run = std::move(**found);
-  if (!state_.pipeline(run.pipeline) || !state_.subscriptions().find(run.trigger_id)) {
-    return trigger_is_gone(run.trigger_id);
-  }
-  run.state = model::next(run.state, model::RunEvent::restart)->to;
-  run.failures = run.interruptions = 0;
-  run.not_before = turn.now();
-  run.finished_at.reset();
-  run.cancel_asked_at.reset();
-  run.reason = model::reason::retried;
-  run.error.clear();
-  if (turn.decide_surely({model::RunRestarted{std::move(run), options_.owner, turn.now()}})) {
-    admission_due_ = true;
-    return true;
-  }
-  return turn.failed() ? turn.failure() : *turn.own_error();
-}
-
 void Loop::skip_deliveries(Turn& turn, const SkipDeliveries& command) {
   const auto answer = [&](Result<std::vector<std::string>> result) {
     turn.after_commit([reply = command.reply, result = std::move(result)] { reply(result); });

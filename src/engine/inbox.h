@@ -164,11 +164,20 @@ struct CancelRun {
   /// The state after the commit: `cancelled` (it was queued) or `running` (asked to end).
   std::function<void(Result<model::RunState>)> reply;
 };
+/// A failed or cancelled run is tried again, with a fresh budget.
+struct RetryRun {
+  std::string run_id;
+  bool from_failed = false;  ///< steps that succeeded are kept, and not done again
+  std::string asked_by;
+  std::function<void(Result<void>)> reply;
+};
 struct PauseSchedule {
   std::string key;
   bool paused = true;
   std::optional<std::string> note;  ///< none: what is said of a pause already stays
   std::function<void(Result<void>)> reply;
+  /// Of a resume: what becomes of the instants that fell due while it was paused.
+  model::Misfire catch_up = model::Misfire::skip;
 };
 /// Something outside has made data (`eider assets materialize`, a watched folder).
 struct Materialize {
@@ -228,9 +237,9 @@ struct TurnClock {
   std::function<void(Result<Instant>)> reply;
 };
 
-using Command =
-    std::variant<AskLive, AskPools, AskSchedules, AskPipelines, AskWorkspace, AskTriggers, AskStatus, StartRun,
-                 CancelRun, PauseSchedule, Materialize, RetryDeliveries, SkipDeliveries, Reload, Stop, TurnClock>;
+using Command = std::variant<AskLive, AskPools, AskSchedules, AskPipelines, AskWorkspace, AskTriggers, AskStatus,
+                             StartRun, CancelRun, RetryRun, PauseSchedule, Materialize, RetryDeliveries, SkipDeliveries,
+                             Reload, Stop, TurnClock>;
 
 /// A question changes nothing and is answered from memory, also while the store cannot be written.
 bool is_question(const Command& command);

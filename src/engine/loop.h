@@ -109,6 +109,8 @@ class Loop {
   void request_line(const std::string& pipeline);
   void start_run(Turn& turn, const StartRun& command);
   void cancel_run(Turn& turn, const CancelRun& command);
+  void retry_run(Turn& turn, const RetryRun& command);
+  Result<bool> restart_run(Turn& turn, const std::string& run_id);
   void pause_schedule(Turn& turn, const PauseSchedule& command);
   void reload(Turn& turn, const Reload& command);
   void stop(const Stop& command);
@@ -146,7 +148,6 @@ class Loop {
   void materialize(Turn& turn, const Materialize& command);
   void retry_deliveries(Turn& turn, const RetryDeliveries& command);
   void skip_deliveries(Turn& turn, const SkipDeliveries& command);
-  Result<bool> restart_run(Turn& turn, const std::string& run_id);
   Result<std::vector<std::string>> selected_triggers(const DeliverySelection& which) const;
 
   // admission.cc: what may start.

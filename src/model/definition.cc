@@ -39,7 +39,35 @@ json::object write(const Schedule& s) {
           {"grace_us", s.grace.count()},
           {"max_catchup", s.max_catchup},
           {"catchup_window_us", s.catchup_window.count()},
-          {"queue_limit", s.queue_limit}};
+          {"queue_limit", s.queue_limit},
+          {"exclude", strings(s.exclude)},
+          {"only", strings(s.only)},
+          {"start_us", us(s.start)},
+          {"end_us", us(s.end)},
+          {"jitter_us", s.jitter.count()},
+          {"paused", s.paused},
+          {"note", s.note},
+          {"pause_after_failures", s.pause_after_failures}};
+}
+
+json::object write(const RetryPolicy& r) {
+  json::array on;
+  for (const RetryCause cause : r.on) on.emplace_back(to_text(cause));
+  json::array codes;
+  for (const int code : r.final_exit_codes) codes.emplace_back(code);
+  return {{"max_attempts", r.max_attempts},
+          {"backoff_us", r.backoff.count()},
+          {"factor", r.factor},
+          {"max_backoff_us", r.max_backoff.count()},
+          {"jitter", r.jitter},
+          {"on", std::move(on)},
+          {"final_exit_codes", std::move(codes)}};
+}
+
+json::object write(const std::map<std::string, LockMode>& locks) {
+  json::object out;
+  for (const auto& [name, mode] : locks) out[name] = to_text(mode);
+  return out;
 }
 
 json::object write(const Step& s) {
@@ -185,6 +213,15 @@ Schedule read_schedule(const json::value& value, std::string& error) {
   s.max_catchup = f.small("max_catchup");
   s.catchup_window = Micros(f.number("catchup_window_us"));
   s.queue_limit = f.small("queue_limit");
+  if (!f.has("exclude")) return s;  // a definition of version 0.1
+  s.exclude = f.texts("exclude");
+  s.only = f.texts("only");
+  s.start = f.maybe_instant("start_us");
+  s.end = f.maybe_instant("end_us");
+  s.jitter = Micros(f.number("jitter_us"));
+  s.paused = f.flag("paused");
+  s.note = f.text("note");
+  s.pause_after_failures = f.small("pause_after_failures");
   return s;
 }
 
@@ -233,6 +270,36 @@ std::optional<Partitions> read_partitions(const json::value& value, std::string&
   return Partitions{f.texts("names"), every, f.text("start"), f.text("end")};
 }
 
+RetryPolicy read_retry(const json::value& value, std::string& error) {
+  Fields f(value, "retry", error);
+  RetryPolicy r;
+  r.max_attempts = f.small("max_attempts");
+  r.backoff = Micros(f.number("backoff_us"));
+  r.factor = f.real("factor");
+  r.max_backoff = Micros(f.number("max_backoff_us"));
+  r.jitter = f.real("jitter");
+  if (!f.has("on")) return r;  // a definition of version 0.1
+  r.on.clear();
+  for (const std::string& cause : f.texts("on")) {
+    r.on.push_back(enum_from(cause, {RetryCause::error, RetryCause::timeout, RetryCause::crash}, error));
+  }
+  for (const json::value& code : f.list("final_exit_codes")) {
+    if (code.is_int64()) r.final_exit_codes.push_back(static_cast<int>(code.get_int64()));
+  }
+  return r;
+}
+
+std::map<std::string, LockMode> read_locks(const json::value& value, std::string& error) {
+  std::map<std::string, LockMode> out;
+  const json::object* locks = value.if_object();
+  if (locks == nullptr) return out;
+  for (const auto& [name, mode] : *locks) {
+    const std::string text = mode.is_string() ? std::string(mode.get_string()) : std::string();
+    out[std::string(name)] = enum_from(text, {LockMode::read, LockMode::write}, error);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string definition_json(const Pipeline& p) {
@@ -271,13 +338,12 @@ std::string definition_json(const Pipeline& p) {
                                       {"threads", or_null(p.resources.threads)},
                                       {"memory_bytes", or_null(p.resources.memory_bytes)},
                                       {"temp_bytes", or_null(p.resources.temp_bytes)},
-                                      {"retry", json::object{{"max_attempts", p.retry.max_attempts},
-                                                             {"backoff_us", p.retry.backoff.count()},
-                                                             {"factor", p.retry.factor},
-                                                             {"max_backoff_us", p.retry.max_backoff.count()},
-                                                             {"jitter", p.retry.jitter}}},
+                                      {"retry", write(p.retry)},
                                       {"max_active_runs", p.max_active_runs},
-                                      {"priority", p.priority}});
+                                      {"priority", p.priority},
+                                      {"on_interrupt", to_text(p.on_interrupt)},
+                                      {"locks", write(p.locks)},
+                                      {"concurrency_key", p.concurrency_key}});
 }
 
 Result<Pipeline> parse_definition(std::string_view text) {
@@ -316,11 +382,14 @@ Result<Pipeline> parse_definition(std::string_view text) {
   if (const auto threads = f.maybe("threads")) p.resources.threads = static_cast<int>(*threads);
   p.resources.memory_bytes = f.maybe("memory_bytes");
   p.resources.temp_bytes = f.maybe("temp_bytes");
-  Fields r(f.value("retry"), "retry", error);
-  p.retry = {r.small("max_attempts"), Micros(r.number("backoff_us")), r.real("factor"),
-             Micros(r.number("max_backoff_us")), r.real("jitter")};
+  p.retry = read_retry(f.value("retry"), error);
   p.max_active_runs = f.small("max_active_runs");
   p.priority = f.small("priority");
+  if (f.has("locks")) {
+    p.on_interrupt = enum_from(f.text("on_interrupt"), {OnInterrupt::retry, OnInterrupt::fail}, error);
+    p.locks = read_locks(f.value("locks"), error);
+    p.concurrency_key = f.text("concurrency_key");
+  }
   if (!error.empty()) return Error{ErrorCode::corrupt, "the stored definition is wrong at " + error};
   return p;
 }

@@ -33,6 +33,21 @@ const char* to_text(Misfire value) {
   return "?";
 }
 
+const char* to_text(RetryCause value) {
+  switch (value) {
+    case RetryCause::error:
+      return "error";
+    case RetryCause::timeout:
+      return "timeout";
+    case RetryCause::crash:
+      return "crash";
+  }
+  return "?";
+}
+
+const char* to_text(OnInterrupt value) { return value == OnInterrupt::fail ? "fail" : "retry"; }
+const char* to_text(LockMode value) { return value == LockMode::write ? "write" : "read"; }
+
 const char* to_text(Trigger::Match value) { return value == Trigger::Match::all ? "all" : "any"; }
 const char* to_text(Trigger::Start value) { return value == Trigger::Start::earliest ? "earliest" : "now"; }
 const char* to_text(Trigger::Order value) { return value == Trigger::Order::strict ? "strict" : "commit"; }

@@ -36,8 +36,19 @@ struct Schedule {
   int max_catchup = 100;
   Micros catchup_window = std::chrono::hours(7 * 24);
   int queue_limit = 1;
+  std::vector<std::string> exclude{};  ///< calendars: an instant in any of them is excluded
+  std::vector<std::string> only{};     ///< calendars: an instant in none of them is excluded; empty: no such rule
+  std::optional<Instant> start{};      ///< first instant at which it may be due; none: without a bound
+  std::optional<Instant> end{};        ///< instants after it are never due
+  Micros jitter{};                     ///< each instant is due up to so much later; the same for a schedule always
+  bool paused = false;                 ///< a new schedule starts paused, with `note`
+  std::string note{};
+  int pause_after_failures = 0;  ///< so many of its runs failed one after the other: it is paused; 0: never
   bool operator==(const Schedule&) const = default;
 };
+
+/// What an attempt that did not succeed ended of, as `retry.on` names it.
+enum class RetryCause { error, timeout, crash };
 
 struct RetryPolicy {
   int max_attempts = 1;
@@ -45,6 +56,8 @@ struct RetryPolicy {
   double factor = 2;
   Micros max_backoff = std::chrono::minutes(5);
   double jitter = 0.10;
+  std::vector<RetryCause> on = {RetryCause::error, RetryCause::timeout, RetryCause::crash};  ///< what is tried again
+  std::vector<int> final_exit_codes{};  ///< of a program: it would fail again, so it is not tried again
   bool operator==(const RetryPolicy&) const = default;
 };
 
@@ -126,6 +139,11 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
+/// What becomes of a run whose server or machine went away while it ran.
+enum class OnInterrupt { retry, fail };
+/// How a run holds a named lock: any number of readers, or one writer.
+enum class LockMode { read, write };
+
 struct Pipeline {
   std::string name;
   std::string file;  ///< workspace-relative path of the YAML file
@@ -144,12 +162,23 @@ struct Pipeline {
   RetryPolicy retry;
   int max_active_runs = 1;  ///< 0: unbounded (a schedule says `overlap: allow`)
   int priority = 0;         ///< higher first
+  OnInterrupt on_interrupt = OnInterrupt::retry;
+  std::map<std::string, LockMode> locks{};  ///< held while it runs
+  std::string concurrency_key{};  ///< `partition` or `params.NAME`: one run at once for each value; empty: no such rule
   bool operator==(const Pipeline&) const = default;
+};
+
+/// So many starts in any stretch of time of that length.
+struct Rate {
+  int starts = 1;
+  Micros per = std::chrono::minutes(1);
+  bool operator==(const Rate&) const = default;
 };
 
 struct Pool {
   std::string name;
-  int slots = 1;
+  int slots = 1;  ///< 0: without a bound (it has a rate only)
+  std::optional<Rate> rate{};
   bool operator==(const Pool&) const = default;
 };
 
@@ -173,11 +202,17 @@ struct Settings {
   std::optional<std::int64_t> memory_bytes;           ///< ceiling of the sum over running runs
   std::int64_t log_limit_bytes = 64LL * 1024 * 1024;  ///< log of one attempt
   Micros drain_timeout = std::chrono::seconds(30);    ///< `eider stop`: then running runs are interrupted
+  double data_share = 0.75;                           ///< of max_workers: runs that data caused
+  double backfill_share = 0.50;                       ///< of max_workers: runs of backfills
+  std::optional<std::int64_t> temp_bytes{};           ///< ceiling of the sum over running runs
   bool operator==(const Settings&) const = default;
 };
 
 const char* to_text(Overlap value);
 const char* to_text(Misfire value);
+const char* to_text(RetryCause value);
+const char* to_text(OnInterrupt value);
+const char* to_text(LockMode value);
 
 /// The canonical JSON of a pipeline, SQL text included: what is stored by hash and handed to a worker.
 std::string definition_json(const Pipeline& pipeline);

@@ -93,7 +93,16 @@ std::string taken_json(const Taken& taken) {
   json::array files;
   for (const Taken::File& file : taken.files)
     files.push_back(json::object{{"path", file.path}, {"read_only", file.read_only}});
-  return json::serialize(json::object{{"pools", pools}, {"files", files}, {"memory_bytes", taken.memory_bytes}});
+  json::object out{{"pools", pools}, {"files", files}, {"memory_bytes", taken.memory_bytes}};
+  // What few runs take is written only where it was taken: most rows stay short.
+  if (taken.temp_bytes != 0) out["temp_bytes"] = taken.temp_bytes;
+  if (!taken.concurrency.empty()) out["concurrency"] = taken.concurrency;
+  if (!taken.locks.empty()) {
+    json::object locks;
+    for (const auto& [name, mode] : taken.locks) locks[name] = to_text(mode);
+    out["locks"] = std::move(locks);
+  }
+  return json::serialize(out);
 }
 
 Result<Taken> parse_taken(std::string_view text) {
@@ -120,6 +129,18 @@ Result<Taken> parse_taken(std::string_view text) {
   }
   if (const json::value* memory = object.if_contains("memory_bytes"); memory && memory->is_int64()) {
     taken.memory_bytes = memory->get_int64();
+  }
+  if (const json::value* temp = object.if_contains("temp_bytes"); temp && temp->is_int64()) {
+    taken.temp_bytes = temp->get_int64();
+  }
+  if (const json::value* concurrency = object.if_contains("concurrency"); concurrency && concurrency->is_string()) {
+    taken.concurrency = std::string(concurrency->get_string());
+  }
+  if (const json::value* locks = object.if_contains("locks"); locks && locks->is_object()) {
+    for (const auto& [name, mode] : locks->get_object()) {
+      if (mode != "read" && mode != "write") return broken;
+      taken.locks[std::string(name)] = mode == "write" ? LockMode::write : LockMode::read;
+    }
   }
   return taken;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/pipeline.h"
 
 namespace eider::model {
 
@@ -79,6 +80,9 @@ struct Taken {
   std::map<std::string, int> pools;
   std::vector<File> files;
   std::int64_t memory_bytes = 0;
+  std::int64_t temp_bytes = 0;
+  std::map<std::string, LockMode> locks{};
+  std::string concurrency{};  ///< the value of its concurrency key, with the pipeline's name; empty: none
   bool operator==(const Taken&) const = default;
 };
 std::string taken_json(const Taken& taken);
@@ -110,6 +114,8 @@ struct Run {
   std::string definition;  ///< hash of the newest attempt's definition
   std::string reason;      ///< code of the newest decision
   std::string error;
+  /// JSON array of the results of steps that are not done again (`retry --from-failed`), or empty.
+  std::string kept{};
   bool operator==(const Run&) const = default;
 };
 
@@ -145,7 +151,8 @@ struct Occurrence {
   Instant decided_at{};
   Decision decision = Decision::run;
   std::string reason;
-  std::string run_id;  ///< of `run` and `coalesced`
+  std::string run_id;      ///< of `run` and `coalesced`
+  std::string calendar{};  ///< of `excluded`: the calendar, or `start` or `end`
   bool operator==(const Occurrence&) const = default;
 };
 /// So many characters of an occurrence's and a delivery's id say what it belongs with (the minute, the event), the rest

@@ -1,107 +1,23 @@
+// The rows of pipelines/*.yaml, and what both files share.
 #include "workspace/keys.h"
 
 #include "timing/interval.h"
-#include "workspace/reader.h"
+#include "workspace/key_rows.h"
 
 namespace eider::workspace {
 namespace {
 
-using Kind = YamlValue::Kind;
 using model::Database;
-using model::ExternalAsset;
 using model::Partitions;
-using model::Pool;
 using model::Publish;
 using model::Resources;
 using model::RetryPolicy;
 using model::Schedule;
-using model::Settings;
 using model::Timing;
 using model::Trigger;
 
-// How a row's value finds its place: into<Step, &Step::timeout> reads it into that member, which may be a member of a
-// member. What a section, a list or a map of sections holds is read by the section's own rows.
-
-template <typename T>
-void take_section(Value& value, T& out) {
-  value.reader.read(*value.key.of, value.node, &out);
-}
-
-template <typename T>
-void take_list(Value& value, std::vector<T>& out) {
-  if (value.node.kind() == Kind::null) return;
-  if (value.node.kind() != Kind::list) {
-    return value.complain("expected a list, each item on lines that begin with \"- \"");
-  }
-  out.reserve(value.node.size());
-  for (YamlValue item = value.node.first(); item; item = item.next()) {
-    const Reader::Inside inside(value.reader, out.size());
-    T& element = out.emplace_back();
-    // Empty until it is known that the file names none: then it is the pipeline's.
-    if constexpr (std::is_same_v<T, Schedule>) element.timing.timezone.clear();
-    value.reader.read(*value.key.of, item, &element);
-  }
-}
-
-void take(Value& value, Resources& out) { take_section(value, out); }
-void take(Value& value, RetryPolicy& out) { take_section(value, out); }
-void take(Value& value, std::optional<Database>& out) { take_section(value, out.emplace()); }
-void take(Value& value, std::optional<Partitions>& out) { take_section(value, out.emplace()); }
-void take(Value& value, std::vector<Schedule>& out) { take_list(value, out); }
-void take(Value& value, std::vector<Trigger>& out) { take_list(value, out); }
-void take(Value& value, std::vector<StepDraft>& out) { take_list(value, out); }
-void take(Value& value, std::vector<Publish>& out) { take_list(value, out); }
-
-Result<void> check_key(const Pool& /*of*/, std::string_view name) { return model::check_name("pool", name); }
-Result<void> check_key(const ExternalAsset& /*of*/, std::string_view name) { return model::check_asset_name(name); }
-
-template <typename T>
-void take_named(Value& value, std::map<std::string, T>& out, const char* expected) {
-  if (value.node.kind() == Kind::null) return;
-  if (value.node.kind() != Kind::map) return value.complain(expected);
-  for (YamlValue member = value.node.first(); member; member = member.next()) {
-    const Reader::Inside inside(value.reader, member.key());
-    T item;
-    item.name = member.key();
-    if (const auto named = check_key(item, item.name); !named) {
-      value.reader.complain(member.key_mark(), named.error().message);
-      continue;
-    }
-    value.reader.read(*value.key.of, member, &item);
-    out.emplace(member.key(), std::move(item));
-  }
-}
-
-void take(Value& value, std::map<std::string, Pool>& out) {
-  take_named(value, out, "expected a map of pools, like {heavy: {slots: 1}}");
-}
-void take(Value& value, std::map<std::string, ExternalAsset>& out) {
-  take_named(value, out, "expected a map of assets, like {raw.uploads: {watch: incoming}}");
-}
-
-template <auto Member, auto... Rest, typename Object>
-auto& follow(Object& object) {
-  if constexpr (sizeof...(Rest) == 0) {
-    return object.*Member;
-  } else {
-    return follow<Rest...>(object.*Member);
-  }
-}
-
-template <typename Object, auto... Members>
-void into(Value& value, void* object) {
-  take(value, follow<Members...>(*static_cast<Object*>(object)));
-}
-
-/// A map of keys that land in the same object as the keys around it.
-void into_same(Value& value, void* object) { value.reader.read(*value.key.of, value.node, object); }
-
 using P = PipelineDraft;
 using S = StepDraft;
-constexpr double kMillisecond = 1'000;
-constexpr double kMonth = 30.0 * 24 * 3'600 * 1'000 * kMillisecond;
-constexpr double kKiB = 1024;
-constexpr double kMiB = 1024 * kKiB;
 
 // One row a key, in a form that can be read as a table.
 // clang-format off
@@ -116,10 +32,21 @@ constexpr Key kRetryKeys[] = {
      .about = "No wait is longer.", .fallback = "5m"},
     {.name = "jitter", .type = Type::ratio, .read = into<RetryPolicy, &RetryPolicy::jitter>,
      .about = "Each wait is changed at random by up to this part of it.", .fallback = "10%", .least = 0, .most = 1},
+    {.name = "on", .type = Type::choices, .read = into<RetryPolicy, &RetryPolicy::on>,
+     .about = "What is tried again: `error` (a step failed), `timeout` (it took too long), `crash` (a signal or the loss "
+              "of its worker ended it).",
+     .fallback = "[error, timeout, crash]", .choices = "error timeout crash"},
+    {.name = "final_exit_codes", .type = Type::integers, .read = into<RetryPolicy, &RetryPolicy::final_exit_codes>,
+     .about = "Exit codes of programs that mean that it would fail again: such a failure is not tried again.",
+     .least = 1, .most = 255},
 };
-constexpr Section kRetry = {
+}  // namespace
+
+constinit const Section kRetry = {
     .name = "retry", .title = "retry", .about = "When a failed, timed-out or crashed attempt is tried again.",
     .keys = kRetryKeys};
+
+namespace {
 
 constexpr Key kScheduleKeys[] = {
     {.name = "id", .type = Type::name, .read = into<Schedule, &Schedule::id>,
@@ -155,11 +82,29 @@ constexpr Key kScheduleKeys[] = {
      .about = "`misfire: all` keeps what is not older than this.", .fallback = "7d", .least = kMillisecond},
     {.name = "queue_limit", .type = Type::integer, .read = into<Schedule, &Schedule::queue_limit>,
      .about = "`overlap: queue` lets this many wait; more are skipped.", .fallback = "1", .least = 1, .most = 100'000},
+    {.name = "exclude", .type = Type::names, .read = into<Schedule, &Schedule::exclude>,
+     .about = "Calendars (calendars/NAME.yaml): instants that lie in any of them are excluded."},
+    {.name = "only", .type = Type::names, .read = into<Schedule, &Schedule::only>,
+     .about = "Calendars: instants that lie in none of them are excluded."},
+    {.name = "start", .type = Type::time, .read = into<Schedule, &Schedule::start>,
+     .about = "It is not due before. Default: without a bound."},
+    {.name = "end", .type = Type::time, .read = into<Schedule, &Schedule::end>,
+     .about = "It is not due after. Default: without a bound."},
+    {.name = "jitter", .type = Type::duration, .read = into<Schedule, &Schedule::jitter>,
+     .about = "It is due by up to this much later, always by the same amount: many schedules with one rule are spread.",
+     .fallback = "0s", .most = kMonth / 30},
+    {.name = "paused", .type = Type::boolean, .read = into<Schedule, &Schedule::paused>,
+     .about = "A schedule that is new starts paused. What `schedule pause` and `schedule resume` said stays.",
+     .fallback = "false"},
+    {.name = "note", .type = Type::text, .read = into<Schedule, &Schedule::note>,
+     .about = "Why it starts paused, shown beside it."},
+    {.name = "pause_after_failures", .type = Type::integer, .read = into<Schedule, &Schedule::pause_after_failures>,
+     .about = "When so many of its runs have failed one after the other, it is paused. 0: never.", .fallback = "0",
+     .least = 0, .most = 1000},
 };
 constexpr Section kSchedule = {
     .name = "schedule", .title = "schedules[]", .about = "A clock rule that starts the pipeline, with its policies.",
-    .keys = kScheduleKeys, .exactly_one = "cron every at",
-    .later = "exclude only start end jitter paused note pause_after_failures"};
+    .keys = kScheduleKeys, .exactly_one = "cron every at"};
 
 constexpr Key kTriggerKeys[] = {
     {.name = "id", .type = Type::name, .read = into<Trigger, &Trigger::id>,
@@ -325,108 +270,35 @@ constexpr Key kPipelineKeys[] = {
     {.name = "priority", .type = Type::integer, .read = into<P, &P::pipeline, &model::Pipeline::priority>,
      .about = "Of the runs that wait, those with a higher number start first.", .fallback = "0", .least = -1000,
      .most = 1000},
+    {.name = "locks", .type = Type::lock_modes, .read = into<P, &P::pipeline, &model::Pipeline::locks>,
+     .about = "Named locks that a run holds: {warehouse: write} alone, {warehouse: read} beside other readers. Any name "
+              "will do, in all pipelines the same.",
+     .choices = "read write"},
+    {.name = "concurrency_key", .type = Type::text, .read = into<P, &P::pipeline, &model::Pipeline::concurrency_key>,
+     .about = "`partition`, or `params.NAME`: of the runs for which that is the same, one runs at once."},
+    {.name = "on_interrupt", .type = Type::choice, .read = into<P, &P::pipeline, &model::Pipeline::on_interrupt>,
+     .about = "What becomes of a run that its machine or server interrupted: it is tried again, at most three times, "
+              "or has failed.",
+     .fallback = "retry", .choices = "retry fail"},
 };
 constexpr Section kPipeline = {
     .name = "pipeline", .title = "pipelines/*.yaml",
     .about = "One pipeline a file. A file with an error disables its pipeline only.", .keys = kPipelineKeys,
-    .later = "freshness locks rate rates calendars params alerts notify paused tags owner"};
-
-constexpr Key kWorkersKeys[] = {
-    {.name = "max", .type = Type::integer, .read = into<Settings, &Settings::max_workers>,
-     .about = "How many runs execute at once, in all.", .fallback = "16", .least = 1, .most = 1000},
-};
-constexpr Section kWorkers = {.name = "workers", .title = "workers", .about = "The processes that execute runs.",
-                              .keys = kWorkersKeys, .later = "share recycle_after"};
-
-constexpr Key kPoolKeys[] = {
-    {.name = "slots", .type = Type::integer, .read = into<Pool, &Pool::slots>,
-     .about = "How many may be taken at once.", .fallback = "1", .least = 1, .most = 100'000},
-};
-constexpr Section kPool = {
-    .name = "pool", .title = "pools.NAME",
-    .about = "A named limit on what runs at once, across pipelines.",
-    .keys = kPoolKeys, .short_key = "slots", .later = "rate"};
-
-constexpr Key kAssetKeys[] = {
-    {.name = "description", .type = Type::text, .read = into<ExternalAsset, &ExternalAsset::description>,
-     .about = "What it is, shown beside its name."},
-    {.name = "watch", .type = Type::any_path, .read = into<ExternalAsset, &ExternalAsset::watch>,
-     .about = "A folder, in the workspace or absolute: each file that lands in it is new data of the asset.",
-     .expands = true},
-    {.name = "files", .type = Type::file_pattern, .read = into<ExternalAsset, &ExternalAsset::files>,
-     .about = "Which files of the folder, as a shell pattern like \"*.csv\". Default: all but hidden ones, *.tmp and "
-              "*.part."},
-    {.name = "settle", .type = Type::duration, .read = into<ExternalAsset, &ExternalAsset::settle>,
-     .about = "A file is whole when it was closed and did not change for so long.", .fallback = "1s",
-     .most = kMonth / 30},
-};
-constexpr Section kAsset = {
-    .name = "asset", .title = "assets.NAME",
-    .about = "An asset whose data something outside Eider makes. Its name alone is enough to declare it: `raw.events:`.",
-    .keys = kAssetKeys};
-
-constexpr Key kDefaultsKeys[] = {
-    {.name = "timezone", .type = Type::timezone, .read = into<Settings, &Settings::timezone>,
-     .about = "Zone of pipelines that name none.", .fallback = "UTC"},
-    {.name = "retry", .type = Type::section, .read = into<Settings, &Settings::retry>,
-     .about = "Retry policy of pipelines, key by key.", .of = &kRetry},
-};
-constexpr Section kDefaults = {.name = "defaults", .title = "defaults",
-                               .about = "What pipelines use unless they say otherwise.", .keys = kDefaultsKeys,
-                               .later = "timeout overlap misfire"};
-
-constexpr Key kCeilingKeys[] = {
-    {.name = "memory", .type = Type::size, .read = into<Settings, &Settings::memory_bytes>,
-     .about = "The sum of resources.memory over running runs stays within this. Default: no bound.",
-     .least = 16 * kMiB},
-};
-constexpr Section kCeiling = {.name = "ceiling", .title = "resources",
-                              .about = "What all running runs together may use.", .keys = kCeilingKeys,
-                              .later = "temp threads"};
-
-constexpr Key kLogsKeys[] = {
-    {.name = "limit", .type = Type::size, .read = into<Settings, &Settings::log_limit_bytes>,
-     .about = "How long the log of one attempt may get; then it is cut, and its end kept.", .fallback = "64MiB",
-     .least = 64 * kKiB},
-};
-constexpr Section kLogs = {.name = "logs", .title = "logs", .about = "Logs of attempts.", .keys = kLogsKeys};
-
-constexpr Key kServerKeys[] = {
-    {.name = "drain_timeout", .type = Type::duration, .read = into<Settings, &Settings::drain_timeout>,
-     .about = "How long `eider stop` lets running runs finish before it interrupts them.", .fallback = "30s"},
-};
-constexpr Section kServer = {.name = "server", .title = "server", .about = "The server itself.", .keys = kServerKeys,
-                             .later = "listen tokens"};
-
-constexpr Key kWorkspaceKeys[] = {
-    {.name = "server", .type = Type::section, .read = into_same, .about = "The server itself.", .of = &kServer},
-    {.name = "workers", .type = Type::section, .read = into_same, .about = "The processes that execute runs.",
-     .of = &kWorkers},
-    {.name = "pools", .type = Type::named, .read = into<Settings, &Settings::pools>,
-     .about = "Pools by name; {heavy: 1} is short for {heavy: {slots: 1}}.", .of = &kPool},
-    {.name = "assets", .type = Type::assets, .read = into<Settings, &Settings::assets>,
-     .about = "Assets that are made outside Eider, by name.", .of = &kAsset},
-    {.name = "defaults", .type = Type::section, .read = into_same,
-     .about = "What pipelines use unless they say otherwise.", .of = &kDefaults},
-    {.name = "resources", .type = Type::section, .read = into_same, .about = "What all running runs together may use.",
-     .of = &kCeiling},
-    {.name = "logs", .type = Type::section, .read = into_same, .about = "Logs of attempts.", .of = &kLogs},
-};
-constexpr Section kWorkspace = {
-    .name = "workspace", .title = "eider.yaml",
-    .about = "Settings of the server. An empty file is fine; an error in it refuses the whole workspace.",
-    .keys = kWorkspaceKeys, .later = "retention locks alerts notify secrets calendars"};
+    .later = "freshness rate rates calendars params alerts notify paused tags owner"};
 
 // clang-format on
 
 }  // namespace
 
 const Section& pipeline_section() { return kPipeline; }
-const Section& workspace_section() { return kWorkspace; }
 
 std::vector<const Section*> all_sections() {
-  return {&kWorkspace, &kServer,  &kWorkers, &kPool,    &kAsset,      &kDefaults, &kCeiling,   &kLogs, &kPipeline,
-          &kSchedule,  &kTrigger, &kStep,    &kPublish, &kPartitions, &kDatabase, &kResources, &kRetry};
+  std::vector<const Section*> all = settings_sections();
+  for (const Section* section :
+       {&kPipeline, &kSchedule, &kTrigger, &kStep, &kPublish, &kPartitions, &kDatabase, &kResources, &kRetry}) {
+    all.push_back(section);
+  }
+  return all;
 }
 
 std::vector<std::string_view> split_words(std::string_view words) {

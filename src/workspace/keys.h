@@ -40,6 +40,10 @@ enum class Type {
   partitions,    ///< a list of partitions
   variables,     ///< a map of environment variables
   weights,       ///< a map of names to whole numbers
+  choices,       ///< a list of words, each one of `choices`
+  integers,      ///< a list of whole numbers, or one of them
+  lock_modes,    ///< a map of names, each to one of `choices`
+  rate,          ///< `100/min`: so many per time
   section,       ///< a map with the keys of `of`
   list,          ///< a list of such maps
   named,         ///< a map of names to such maps

@@ -86,6 +86,10 @@ void take(Value& value, Command& out);
 void take(Value& value, std::vector<std::string>& out);
 void take(Value& value, std::map<std::string, std::string>& out);
 void take(Value& value, std::map<std::string, int>& out);
+void take(Value& value, std::vector<model::RetryCause>& out);
+void take(Value& value, std::vector<int>& out);
+void take(Value& value, std::map<std::string, model::LockMode>& out);
+void take(Value& value, model::Rate& out);
 
 /// The index of the written word among the row's choices.
 std::optional<std::size_t> choice_of(Value& value);

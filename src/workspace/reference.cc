@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kBegin = R"(# Files of a workspace
 
-<!-- Generated from src/workspace/keys.cc; the test that compares it says how to write it anew. -->
+<!-- Generated from src/workspace/keys.cc and keys_settings.cc; the test that compares it says how to write it anew. -->
 
 A workspace is a folder with `eider.yaml` and `pipelines/*.yaml` (or `.yml`); paths in them are relative to it. The
 files are YAML in UTF-8, one document each, at most 16 MiB, without anchors, aliases, tags and directives; a key twice
@@ -25,6 +25,7 @@ schema workspace` prints the JSON Schema for an editor.
 | size | whole bytes, or with a unit: `64MiB` (KiB, MiB, GiB, TiB count in 1024), `2GB` (kB, MB, GB, TB in 1000) |
 | time | RFC 3339: `2026-03-29T01:00:00Z` or `2026-03-29T03:00:00+02:00` |
 | ratio | `0.1` or `10%` |
+| rate | so many in a time: `100/min`, `10/s`, `5/10s` |
 | partition | 1 to 200 letters, digits and `_ - . : + =`, beginning with a letter or digit |
 | text | quote what begins with `*`, `&`, `@`, `!`, `%` or contains `: `; cron expressions always |
 )";
@@ -37,6 +38,12 @@ or `eider validate`); a variable that is not set is an error. `$${env:NAME}` sta
 uses of `$`, such as `${HOME}` in a text for the shell, stay as they are. What is replaced is stored with each run, so
 it is not for secrets: a program reads those itself, and `${secret:NAME}` is refused by this version.
 )";
+
+std::string alternatives(std::string_view words) {
+  std::string out;
+  for (const std::string_view word : split_words(words)) out += fmt::format("{}`{}`", out.empty() ? "" : ", ", word);
+  return out;
+}
 
 std::string type_words(const Key& key) {
   switch (key.type) {
@@ -94,13 +101,18 @@ std::string type_words(const Key& key) {
       return fmt::format("list of [maps](#{})", key.of->name);
     case Type::named:
       return fmt::format("map of [maps](#{})", key.of->name);
+    case Type::integers:
+      return "list of whole numbers";
+    case Type::rate:
+      return "rate";
+    case Type::lock_modes:
+      return "map of names to " + alternatives(key.choices);
+    case Type::choices:
+      return "list of " + alternatives(key.choices);
     case Type::choice:
       break;
   }
-  std::string out;
-  for (const std::string_view word : split_words(key.choices))
-    out += fmt::format("{}`{}`", out.empty() ? "" : ", ", word);
-  return out;
+  return alternatives(key.choices);
 }
 
 std::string bound(const Key& key, double value) {
@@ -125,12 +137,6 @@ std::string row(const Key& key) {
                                                       : fmt::format("`{}`", key.fallback);
   return fmt::format("| `{}` | {}{} | {} | {} | {} |\n", key.name, type_words(key), range_words(key), fallback, about,
                      key.since);
-}
-
-std::string alternatives(std::string_view words) {
-  std::string out;
-  for (const std::string_view word : split_words(words)) out += fmt::format("{}`{}`", out.empty() ? "" : ", ", word);
-  return out;
 }
 
 std::string section_text(const Section& section) {

@@ -39,6 +39,12 @@ void add_bounds(json::object& schema, const Key& key) {
   if (std::isfinite(key.most)) schema["maximum"] = key.most;
 }
 
+json::array words_of(const Key& key) {
+  json::array words;
+  for (const std::string_view word : split_words(key.choices)) words.emplace_back(word);
+  return words;
+}
+
 json::object list_of(json::value items) {
   return {{"type", json::array{"array", "null"}}, {"items", std::move(items)}};
 }
@@ -74,6 +80,19 @@ json::object collection_schema(const Key& key) {
     case Type::weights:
       add_bounds(integer, key);
       return map_of(std::move(integer), kNamePattern);
+    case Type::choices: {
+      json::object words = list_of(json::object{{"enum", words_of(key)}});
+      words["type"] = "array";
+      return words;
+    }
+    case Type::integers: {
+      add_bounds(integer, key);
+      json::object several = list_of(integer);
+      several["type"] = "array";
+      return {{"anyOf", json::array{std::move(several), std::move(integer)}}};
+    }
+    case Type::lock_modes:
+      return map_of(json::object{{"enum", words_of(key)}}, kNamePattern);
     case Type::list:
       return list_of(reference(*key.of));
     case Type::named:
@@ -116,11 +135,10 @@ json::object schema_of(const Key& key) {
     case Type::time:
     case Type::cron:
       return {{"type", "string"}};
-    case Type::choice: {
-      json::array words;
-      for (const std::string_view word : split_words(key.choices)) words.emplace_back(word);
-      return {{"enum", std::move(words)}};
-    }
+    case Type::choice:
+      return {{"enum", words_of(key)}};
+    case Type::rate:
+      return pattern({"string"}, "^[0-9]+/(min|s|m|h|d|([0-9]+(d|h|ms|us|m|s))+)$");
     case Type::text:
     case Type::timezone:
     case Type::path:
@@ -138,6 +156,10 @@ json::object property(const Key& key) {
   out["description"] = key.about;
   if (key.fallback.empty()) return out;
   const bool bare = key.type == Type::integer || key.type == Type::number || key.type == Type::boolean;
+  if (key.type == Type::choices) {  // its default is all of them
+    out["default"] = words_of(key);
+    return out;
+  }
   out["default"] = bare ? json::parse(key.fallback) : json::value(key.fallback);
   return out;
 }

@@ -366,4 +366,74 @@ void take(Value& value, std::map<std::string, int>& out) {
   }
 }
 
+void take(Value& value, std::vector<model::RetryCause>& out) {
+  if (value.node.kind() != Kind::list) {
+    return value.complain(fmt::format("expected a list of {}, found {}",
+                                      join_words(split_words(value.key.choices), ", "), what_it_is(value.node)));
+  }
+  std::vector<model::RetryCause> causes;
+  for (YamlValue item = value.node.first(); item; item = item.next()) {
+    const Reader::Inside inside(value.reader, causes.size());
+    Value inner{value.reader, value.key, item};
+    model::RetryCause& cause = causes.emplace_back();
+    take(inner, cause);
+  }
+  out = std::move(causes);
+}
+
+void take(Value& value, std::vector<int>& out) {
+  if (value.node.kind() != Kind::list) {
+    Value inner{value.reader, value.key, value.node};
+    out.assign(1, 0);
+    return take(inner, out.front());
+  }
+  std::vector<int> numbers;
+  for (YamlValue item = value.node.first(); item; item = item.next()) {
+    const Reader::Inside inside(value.reader, numbers.size());
+    Value inner{value.reader, value.key, item};
+    take(inner, numbers.emplace_back());
+  }
+  out = std::move(numbers);
+}
+
+void take(Value& value, std::map<std::string, model::LockMode>& out) {
+  if (value.node.kind() == Kind::null) return;
+  if (value.node.kind() != Kind::map) return value.complain("expected a map of locks, like {warehouse: write}");
+  for (YamlValue member = value.node.first(); member; member = member.next()) {
+    const Reader::Inside inside(value.reader, member.key());
+    if (const auto named = model::check_name("lock", member.key()); !named) {
+      value.reader.complain(member.key_mark(), named.error().message);
+      continue;
+    }
+    Value inner{value.reader, value.key, member};
+    model::LockMode mode = model::LockMode::write;
+    take(inner, mode);
+    out.emplace(member.key(), mode);
+  }
+}
+
+void take(Value& value, model::Rate& out) {
+  const auto text = scalar(value, value.node, "a rate like 100/min");
+  if (!text) return;
+  const auto bad = [&](std::string_view why) {
+    value.complain(
+        fmt::format("\"{}\" is not a rate: {}; expected how many starts in how long, like 100/min, 10/s or "
+                    "5/10s",
+                    shown(*text), why));
+  };
+  const std::size_t slash = text->find('/');
+  if (slash == std::string_view::npos) return bad("it has no /");
+  const auto starts = number_of<int>(text->substr(0, slash));
+  constexpr int most = 1'000'000;
+  if (!starts || *starts < 1 || *starts > most) return bad("it begins with no whole number from 1 to 1000000");
+  std::string_view time = text->substr(slash + 1);
+  for (const auto& [word, meant] : {std::pair("min", "1m"), {"s", "1s"}, {"m", "1m"}, {"h", "1h"}, {"d", "1d"}}) {
+    if (time == word) time = meant;
+  }
+  const auto per = parse_duration(time);
+  if (!per) return bad(per.error().message);
+  if (*per < std::chrono::milliseconds(1) || *per > std::chrono::hours(24)) return bad("its time is not 1ms to 1d");
+  out = {*starts, *per};
+}
+
 }  // namespace eider::workspace

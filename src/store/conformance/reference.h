@@ -121,6 +121,7 @@ struct Model {
     r.finished_at = r.cancel_asked_at = std::nullopt;
     r.reason = c.run.reason;
     r.error = c.run.error;
+    r.kept = c.run.kept;
     for (auto& [id, d] : deliveries) {
       if (d.run_id != r.id) continue;
       const auto to = model::next(d.state, DeliveryEvent::retry);

@@ -36,8 +36,8 @@ Changes::Changes(Connection& c)
       pause_(c, "UPDATE cursors SET paused = ?, note = ?, paused_at = ? WHERE schedule = ?"),
       decide_(c,
               "INSERT INTO occurrences (id, schedule, pipeline, scheduled_for, scheduled_until, count, timezone,"
-              " offset_s, shifted, decided_at, decision, reason, run_id)"
-              " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+              " offset_s, shifted, decided_at, decision, reason, run_id, calendar)"
+              " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
       withdraw_later_(c, "DELETE FROM occurrences WHERE schedule = ?1 AND decision = ?2 AND scheduled_for > ?3"),
       withdraw_straddling_(c,
                            "DELETE FROM occurrences WHERE schedule = ?1 AND decision = ?2 AND scheduled_for ="
@@ -48,8 +48,9 @@ Changes::Changes(Connection& c)
       queue_run_(c,
                  "INSERT INTO runs (id, state, attempt, pipeline, trigger_kind, trigger_id, occurrence_id, parent,"
                  " failures, interruptions, priority, catch_up, scheduled_for, partition, params, idempotency_key,"
-                 " created_at, not_before, started_at, finished_at, cancel_asked_at, definition, reason, error, depth)"
-                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                 " created_at, not_before, started_at, finished_at, cancel_asked_at, definition, reason, error, depth,"
+                 " kept)"
+                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                  " ON CONFLICT DO NOTHING"),
       claim_run_(c,
                  "UPDATE runs SET state = ?, attempt = ?, definition = ?, started_at = ifnull(started_at, ?)"
@@ -73,7 +74,7 @@ Changes::Changes(Connection& c)
                      "UPDATE runs SET state = ?, finished_at = ?, reason = ?, error = ? WHERE seq = ? AND state = ?"),
       restart_run_(c,
                    "UPDATE runs SET state = ?, failures = ?, interruptions = ?, not_before = ?, finished_at = NULL,"
-                   " cancel_asked_at = NULL, reason = ?, error = ? WHERE id = ? AND state IN (?, ?)"),
+                   " cancel_asked_at = NULL, reason = ?, error = ?, kept = ? WHERE id = ? AND state IN (?, ?)"),
       store_definition_(c,
                         "INSERT INTO definitions (hash, pipeline, stored_at, json) VALUES (?, ?, ?, ?)"
                         " ON CONFLICT DO NOTHING") {}
@@ -109,8 +110,8 @@ Result<bool> Changes::write(const model::OccurrencesDecided& change) {
 
 Result<bool> Changes::write(const model::Occurrence& o) {
   return changed(decide_.execute(o.id, o.schedule, o.pipeline, o.scheduled_for, o.scheduled_until, o.count, o.timezone,
-                                 o.offset_s, o.shifted, o.decided_at, static_cast<int>(o.decision), o.reason,
-                                 o.run_id));
+                                 o.offset_s, o.shifted, o.decided_at, static_cast<int>(o.decision), o.reason, o.run_id,
+                                 o.calendar));
 }
 
 Result<bool> Changes::write(const model::CursorWithdrawn& change) {
@@ -139,7 +140,7 @@ Result<bool> Changes::write(const model::RunQueued& change) {
                                     r.trigger_id, OrNull{r.occurrence_id}, r.parent, r.failures, r.interruptions,
                                     r.priority, r.catch_up, r.scheduled_for, r.partition, r.params,
                                     OrNull{r.idempotency_key}, r.created_at, r.not_before, r.started_at, r.finished_at,
-                                    r.cancel_asked_at, r.definition, r.reason, r.error, r.depth));
+                                    r.cancel_asked_at, r.definition, r.reason, r.error, r.depth, r.kept));
 }
 
 Result<std::optional<Changes::FoundRun>> Changes::find_run(const std::string& id) {
@@ -208,8 +209,9 @@ Result<bool> Changes::write(const model::RunRestarted& change) {
   const auto transition = model::next(RunState::failed, RunEvent::restart);
   EIDER_CHECK(transition && transition->to == r.state && !r.finished_at && !r.cancel_asked_at,
               "a run that is restarted is queued again");
-  auto restarted = changed(restart_run_.execute(number(r.state), r.failures, r.interruptions, r.not_before, r.reason,
-                                                r.error, r.id, number(RunState::failed), number(RunState::cancelled)));
+  auto restarted =
+      changed(restart_run_.execute(number(r.state), r.failures, r.interruptions, r.not_before, r.reason, r.error,
+                                   r.kept, r.id, number(RunState::failed), number(RunState::cancelled)));
   if (!restarted || !*restarted || r.trigger != model::TriggerKind::data) return restarted;
   if (auto done = data_.follow_restart(r.id, change.owner, change.at); !done) return done.error();
   return true;

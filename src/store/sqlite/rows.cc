@@ -48,6 +48,7 @@ Result<model::Run> read_run(const Rows& row) {
       .definition = row.text(22),
       .reason = row.text(23),
       .error = row.text(24),
+      .kept = row.text(26),
   };
 }
 
@@ -68,6 +69,7 @@ Result<model::Occurrence> read_occurrence(const Rows& row) {
       .decision = *decision,
       .reason = row.text(12),
       .run_id = row.text(13),
+      .calendar = row.text(14),
   };
 }
 

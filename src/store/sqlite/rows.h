@@ -10,10 +10,10 @@ namespace eider::store::sqlite {
 inline constexpr const char* run_columns =
     "seq, id, pipeline, trigger_kind, trigger_id, occurrence_id, parent, state, attempt, failures, interruptions,"
     " priority, catch_up, scheduled_for, partition, params, idempotency_key, created_at, not_before, started_at,"
-    " finished_at, cancel_asked_at, definition, reason, error, depth";
+    " finished_at, cancel_asked_at, definition, reason, error, depth, kept";
 inline constexpr const char* occurrence_columns =
     "seq, id, schedule, pipeline, scheduled_for, scheduled_until, count, timezone, offset_s, shifted, decided_at,"
-    " decision, reason, run_id";
+    " decision, reason, run_id, calendar";
 inline constexpr const char* cursor_columns = "schedule, rule, decided_until, paused, note, paused_at";
 /// Of `runs AS r JOIN attempts AS a`.
 inline constexpr const char* attempt_columns =

@@ -190,7 +190,13 @@ CREATE TABLE triggers (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array<const char*, 2> all = {version_1, version_2};
+// What the policies need: the steps that a retry keeps, and the calendar that excluded an instant.
+constexpr const char* version_3 = R"sql(
+ALTER TABLE runs ADD COLUMN kept TEXT NOT NULL DEFAULT '';
+ALTER TABLE occurrences ADD COLUMN calendar TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array<const char*, 3> all = {version_1, version_2, version_3};
 
 }  // namespace
 
