@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-json::value literal(const char* text) { return json::parse(text); }
+json::value parsed(const char* text) { return json::parse(text); }
 
 TEST(DataShapes, MaterializationHasEveryNameOfTheDesign) {
   model::Materialization event = an_event(kEventId, kRunId);
@@ -23,7 +23,7 @@ TEST(DataShapes, MaterializationHasEveryNameOfTheDesign) {
   event.unchanged = true;
   event.metadata = R"({"file":"a.csv"})";
   event.depth = 2;
-  EXPECT_EQ(json::value(materialization(event)), literal(R"({
+  EXPECT_EQ(json::value(materialization(event)), parsed(R"({
     "id":"5f0c3a9e-77d1-8e21-9b1a-000000000001","number":7,"asset":"raw.x","partition":"2026-03-29","source":"run",
     "pipeline":"flights_daily","run_id":"01890a5d-ac96-774b-bcce-b302099a8057","attempt":1,"definition":"d1",
     "said_by":null,"committed_at":"2026-03-29T01:00:02Z","rows":120,"bytes":4096,
@@ -55,7 +55,7 @@ TEST(DataShapes, DeliveryHasEveryNameOfTheDesign) {
   delivery.finished_at = at("2026-03-29T01:00:09Z");
   delivery.reason = "RunFailed";
   delivery.error = "step build: exit code 1";
-  json::value want = literal(R"({
+  json::value want = parsed(R"({
     "id":"2b1e9d40-0a7c-8c55-9b1a-000000000001","trigger":"marts/on_x","pipeline":"marts",
     "event_id":"5f0c3a9e-77d1-8e21-9b1a-000000000001","asset":"raw.x","partition":null,"state":"failed",
     "run_id":"01890a5d-ac96-774b-bcce-b302099a8057","attempts":3,"owner":"host/4711",
@@ -82,7 +82,7 @@ TEST(DataShapes, TriggerIsShownAsItIsWritten) {
   view.open_runs = 1;
   view.waiting_for = "quiet";
   view.looks_again_at = at("2026-03-29T01:00:32Z");
-  EXPECT_EQ(json::value(trigger(view)), literal(R"({"key":"marts/on_raw","pipeline":"marts","id":"on_raw",
+  EXPECT_EQ(json::value(trigger(view)), parsed(R"({"key":"marts/on_raw","pipeline":"marts","id":"on_raw",
     "assets":["raw.*"],"match":"any","from":null,"partition":"same","on":"changed","batch":false,"debounce":"30s",
     "max_wait":null,"start":"now","order":"commit","matches":["raw.x"],"pending":3,"open_runs":1,"waiting_for":"quiet",
     "looks_again_at":"2026-03-29T01:00:32Z"})"));
@@ -92,7 +92,7 @@ TEST(DataShapes, GraphLeadsFromPipelinesToAssetsAndOn) {
   workspace::Catalog catalog;
   catalog.assets["raw.x"] = {"raw.x", "", false, "", {"load"}, {"marts/on_x", "marts/on_raw"}, "", ""};
   catalog.assets["in"] = {"in", "", true, "incoming", {}, {"load/on_in"}, "", ""};
-  EXPECT_EQ(json::value(graph(catalog)), literal(R"({
+  EXPECT_EQ(json::value(graph(catalog)), parsed(R"({
     "nodes":[{"id":"asset:in","kind":"asset","name":"in","external":true},
              {"id":"asset:raw.x","kind":"asset","name":"raw.x","external":false},
              {"id":"pipeline:load","kind":"pipeline","name":"load","external":false},

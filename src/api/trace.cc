@@ -9,7 +9,7 @@ namespace eider::api {
 namespace {
 
 /// Events of one batch that are counted.
-constexpr int kMostCounted = 1000;
+constexpr int kMostDeliveries = 1000;
 
 template <typename T>
 Result<std::optional<Thing>> as_thing(Result<std::optional<T>> row) {
@@ -62,7 +62,7 @@ class Tracer {
   Result<std::optional<Thing>> cause_of_run(const model::Run& run, Link& link) {
     if (run.trigger == model::TriggerKind::schedule) return as_thing(reader_.occurrence_of_run(run.id));
     if (run.trigger != model::TriggerKind::data) return std::optional<Thing>();
-    auto page = reader_.deliveries(of_run(run.id), kMostCounted, "");
+    auto page = reader_.deliveries(of_run(run.id), kMostDeliveries, "");
     if (!page) return page.error();
     if (page->items.empty()) return std::optional<Thing>();
     link.others = page->items.size() - 1;

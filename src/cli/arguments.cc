@@ -107,7 +107,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return meant.empty() ? "" : fmt::format("; did you mean `{}`?", meant);
 }
 
-std::string explain(const CLI::App& app, const std::vector<std::string>& arguments, const CLI::ParseError& error) {
+std::string explain_error(const CLI::App& app, const std::vector<std::string>& arguments,
+                          const CLI::ParseError& error) {
   const Place place = walk(app, arguments);
   std::vector<std::string> verbs;
   for (const CLI::App* each : verbs_of(*place.verb)) verbs.push_back(each->get_name());
@@ -146,7 +147,7 @@ Parsed parse_arguments(const std::vector<std::string>& arguments, const std::str
   if (!arguments.empty() && arguments[0] == "help") {
     std::vector<std::string> asked(arguments.begin() + 1, arguments.end());
     if (!walk(tree.app(), asked).wrong_verb.empty()) {
-      parsed.error = explain(tree.app(), asked, CLI::CallForHelp());
+      parsed.error = explain_error(tree.app(), asked, CLI::CallForHelp());
       return parsed;
     }
     asked.emplace_back("--help");
@@ -161,7 +162,7 @@ Parsed parse_arguments(const std::vector<std::string>& arguments, const std::str
     parsed.output = out.str();
     if (!parsed.output.ends_with('\n')) parsed.output += '\n';
   } catch (const CLI::ParseError& error) {
-    parsed.error = explain(tree.app(), arguments, error);
+    parsed.error = explain_error(tree.app(), arguments, error);
   }
   return parsed;
 }

@@ -172,7 +172,7 @@ int show_recorded(Session& session, const json::value& body) {
   return exit_done;
 }
 
-int show_list(Session& session, const json::value& body) {
+int show_materializations(Session& session, const json::value& body) {
   if (!print_materializations(session, list_of(body, "items"), true)) {
     const Options& options = session.options;
     const bool all = options.asset.empty() && options.pipeline.empty() && options.run.empty();
@@ -251,7 +251,7 @@ int materializations(Session& session) {
                                                       {"run", options.run},
                                                       {"limit", options.limit},
                                                       {"cursor", options.cursor}}),
-                     show_list);
+                     show_materializations);
 }
 
 int materializations_show(Session& session) {

@@ -22,7 +22,7 @@ std::string why(const json::value& delivery) {
   return text_of(delivery, "reason_text");
 }
 
-int show_list(Session& session, const json::value& body) {
+int show_deliveries(Session& session, const json::value& body) {
   const json::array& items = list_of(body, "items");
   const bool terminal = session.out().terminal();
   std::vector<std::string> ids;
@@ -124,7 +124,7 @@ int deliveries_list(Session& session) {
                                                 {"state", options.state},
                                                 {"limit", options.limit},
                                                 {"cursor", options.cursor}}),
-                     show_list);
+                     show_deliveries);
 }
 
 int deliveries_show(Session& session) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kId = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-std::string a_run(const std::string& more) {
+std::string followed_run(const std::string& more) {
   return R"({"id":")" + std::string(kId) +
          R"(","pipeline":"bad","started_at":"2026-03-29T00:59:57Z","created_at":"2026-03-29T00:59:57Z",)" + more + "}";
 }
@@ -18,14 +18,15 @@ std::string a_line(const std::string& text) {
   return R"({"at":"2026-03-29T00:59:58Z","step":"boom","stream":"stderr","text":")" + text + "\"}\n";
 }
 
-const std::string kFirst = a_run(R"("state":"running","attempt":1)");
+const std::string kFirst = followed_run(R"("state":"running","attempt":1)");
 const std::string kTriedAgain =
-    a_run(R"("state":"queued","attempt":1,"failures":1,"max_attempts":3,"not_before":"2026-03-29T01:00:03Z",)"
-          R"("waiting_for":[{"kind":"backoff","name":"bad","detail":"not before"}],)"
-          R"("error":"step boom: exit code 7: oops\nmore")");
-const std::string kSecond = a_run(R"("state":"running","attempt":2,"failures":1,"max_attempts":3)");
-const std::string kFailed = a_run(R"("state":"failed","attempt":2,"failures":2,"max_attempts":2,)"
-                                  R"("finished_at":"2026-03-29T01:00:03.2Z","error":"step boom: exit code 7: oops")");
+    followed_run(R"("state":"queued","attempt":1,"failures":1,"max_attempts":3,"not_before":"2026-03-29T01:00:03Z",)"
+                 R"("waiting_for":[{"kind":"backoff","name":"bad","detail":"not before"}],)"
+                 R"("error":"step boom: exit code 7: oops\nmore")");
+const std::string kSecond = followed_run(R"("state":"running","attempt":2,"failures":1,"max_attempts":3)");
+const std::string kFailed =
+    followed_run(R"("state":"failed","attempt":2,"failures":2,"max_attempts":2,)"
+                 R"("finished_at":"2026-03-29T01:00:03.2Z","error":"step boom: exit code 7: oops")");
 
 /// What the run is at each look, the last of them for good; and what its two attempts wrote.
 struct Story {
@@ -79,7 +80,8 @@ TEST(Follower, ANarrowTerminalShowsWhenItGoesOn) {
 
 TEST(Follower, WhatTheMachineTookBackIsNoneOfTheAttemptsThatCount) {
   const TempWorkspace workspace;
-  const std::string third = a_run(R"("state":"running","attempt":3,"failures":0,"interruptions":2,"max_attempts":2)");
+  const std::string third =
+      followed_run(R"("state":"running","attempt":3,"failures":0,"interruptions":2,"max_attempts":2)");
   ScriptedServer server(workspace, Story{{third, kFailed}});
   Program program(workspace.path());
   EXPECT_NE(told(program, {"run", "bad"}, 1).find("running, attempt 3 of 4\n"), std::string::npos);
@@ -88,8 +90,8 @@ TEST(Follower, WhatTheMachineTookBackIsNoneOfTheAttemptsThatCount) {
 TEST(Follower, WaitingIsToldOnceThoughItsDetailChanges) {
   const TempWorkspace workspace;
   const auto waits = [](const char* detail) {
-    return a_run(R"("state":"queued","attempt":0,"waiting_for":[{"kind":"pool","name":"db","detail":")" +
-                 std::string(detail) + "\"}]");
+    return followed_run(R"("state":"queued","attempt":0,"waiting_for":[{"kind":"pool","name":"db","detail":")" +
+                        std::string(detail) + "\"}]");
   };
   ScriptedServer server(workspace, Story{{waits("for 1 s"), waits("for 2 s"), waits("for 3 s"), kFailed}});
   Program program(workspace.path());
@@ -100,9 +102,9 @@ TEST(Follower, WaitingIsToldOnceThoughItsDetailChanges) {
 
 TEST(Follower, ACancelledRunSaysWhyOnce) {
   const TempWorkspace workspace;
-  const std::string cancelled =
-      a_run(R"("state":"cancelled","attempt":1,"finished_at":"2026-03-29T01:00:00Z","error":"cancelled by Ctrl-C",)"
-            R"("reason_text":"a person asked for it")");
+  const std::string cancelled = followed_run(
+      R"("state":"cancelled","attempt":1,"finished_at":"2026-03-29T01:00:00Z","error":"cancelled by Ctrl-C",)"
+      R"("reason_text":"a person asked for it")");
   ScriptedServer server(workspace, Story{{cancelled}});
   Program program(workspace.path());
   const std::string all = told(program, {"run", "bad"}, 1);

@@ -26,7 +26,7 @@ std::string why(const json::value& run, Instant now) {
   return {};
 }
 
-int show_list(Session& session, const json::value& body) {
+int show_runs(Session& session, const json::value& body) {
   const json::array& items = list_of(body, "items");
   std::vector<std::string> ids;
   for (const json::value& run : items) ids.push_back(text_of(run, "id"));
@@ -196,7 +196,7 @@ int runs_list(Session& session) {
                                           {"state", options.state},
                                           {"limit", options.limit},
                                           {"cursor", options.cursor}}),
-                     show_list);
+                     show_runs);
 }
 
 int runs_show(Session& session) {

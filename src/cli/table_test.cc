@@ -7,17 +7,18 @@
 namespace eider::cli {
 namespace {
 
-struct Capture {
+struct CapturedTable {
   std::string text;
   Stream stream;
-  explicit Capture(Stream::Kind kind) : stream([this](std::string_view bytes) { return text += bytes, true; }, kind) {}
+  explicit CapturedTable(Stream::Kind kind)
+      : stream([this](std::string_view bytes) { return text += bytes, true; }, kind) {}
 };
 
 TEST(Table, AlignsColumnsAndLeavesNoTrailingSpaces) {
   Table table({"NAME", "STATE", "WHY"});
   table.row({"a", "succeeded", ""});
   table.row({"long-name", "x", "because"});
-  Capture to({});
+  CapturedTable to({});
   table.print(to.stream);
   EXPECT_EQ(to.text,
             "NAME       STATE      WHY\n"
@@ -28,7 +29,7 @@ TEST(Table, AlignsColumnsAndLeavesNoTrailingSpaces) {
 TEST(Table, CutsTheWidestColumnsToTheTerminal) {
   Table table({"ID", "TEXT"});
   table.row({"12345678", std::string(100, 'x')});
-  Capture to({true, false, 30});
+  CapturedTable to({true, false, 30});
   table.print(to.stream);
   const std::string row = to.text.substr(to.text.find('\n') + 1);
   EXPECT_EQ(row, "12345678  " + std::string(19, 'x') + "…\n");
@@ -37,7 +38,7 @@ TEST(Table, CutsTheWidestColumnsToTheTerminal) {
 TEST(Table, TheFirstColumnIsNeverCut) {
   Table table({"ID", "TEXT"});
   table.row({std::string(36, 'i'), std::string(36, 'x')});
-  Capture to({true, false, 30});
+  CapturedTable to({true, false, 30});
   table.print(to.stream);
   const std::string row = fmt::format("{:i<36}  {:x<7}…\n", "", "");
   EXPECT_NE(to.text.find(row), std::string::npos) << to.text;
@@ -47,7 +48,7 @@ TEST(Table, AKeptColumnIsNeverCut) {
   Table table({"A", "ID", "TEXT"});
   table.row({"a", std::string(18, 'i'), std::string(18, 'x')});
   table.keep("ID");
-  Capture to({true, false, 32});
+  CapturedTable to({true, false, 32});
   table.print(to.stream);
   EXPECT_NE(to.text.find("a  " + std::string(18, 'i') + "  " + std::string(8, 'x') + "…\n"), std::string::npos)
       << to.text;
@@ -58,7 +59,7 @@ TEST(Table, DropsColumnsInWhichNothingStands) {
   table.row({"1", "", "", ""});
   table.row({"2", "", "x", ""});
   table.drop_empty_columns();
-  Capture to({});
+  CapturedTable to({});
   table.print(to.stream);
   EXPECT_EQ(to.text, "A  C\n1\n2  x\n");
 }
@@ -66,10 +67,10 @@ TEST(Table, DropsColumnsInWhichNothingStands) {
 TEST(Table, PaintsOnlyTheTextAndOnlyWithColours) {
   Table table({"A", "B"});
   table.row({{"ok", Colour::green}, "b"});
-  Capture with({true, true, 80});
+  CapturedTable with({true, true, 80});
   table.print(with.stream);
   EXPECT_NE(with.text.find("\033[32mok\033[0m  b"), std::string::npos) << with.text;
-  Capture without({});
+  CapturedTable without({});
   table.print(without.stream);
   EXPECT_EQ(without.text.find('\033'), std::string::npos);
 }
@@ -77,7 +78,7 @@ TEST(Table, PaintsOnlyTheTextAndOnlyWithColours) {
 TEST(Table, CellsAreMadeSafe) {
   Table table({"A"});
   table.row({"\x1b]0;owned\x07"});
-  Capture to({true, false, 80});
+  CapturedTable to({true, false, 80});
   table.print(to.stream);
   EXPECT_EQ(to.text, "A\n\\x1b]0;owned\\x07\n");
 }
@@ -87,7 +88,7 @@ TEST(Facts, AlignsAndIndentsSeveralLines) {
   facts.add("run", "x");
   facts.add("nothing", "");
   facts.add("error", "line 1\n  ^\x1b");
-  Capture to({});
+  CapturedTable to({});
   facts.print(to.stream);
   EXPECT_EQ(to.text, "run    x\nerror  line 1\n         ^\\x1b\n");
 }

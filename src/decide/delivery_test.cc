@@ -18,7 +18,7 @@ PendingGroup group(const std::string& asset, std::int64_t count, Micros first_ag
   return {partition, asset, count, now - first_ago, now - last_ago};
 }
 
-struct Case {
+struct DeliveryCase {
   Trigger trigger{};
   int max_active_runs = 1;
   int open_runs = 0;
@@ -44,7 +44,7 @@ TEST(Delivery, OneRunEachUpToTheRoomThatThereIs) {
       {3, 5, 2, 0, true},  {0, 7, 20, 20, false}, {0, 0, 600, 500, true}, {1, 0, 0, 0, false}, {1, 1, 0, 0, false},
   };
   for (const Row& row : rows) {
-    Case c;
+    DeliveryCase c;
     c.max_active_runs = row.max_active_runs;
     c.open_runs = row.open_runs;
     c.pending = {group("a", row.pending)};
@@ -56,7 +56,7 @@ TEST(Delivery, OneRunEachUpToTheRoomThatThereIs) {
 }
 
 TEST(Delivery, ABatchTakesAllOfItOrAllOfAPartition) {
-  Case c;
+  DeliveryCase c;
   c.trigger.batch = true;
   c.pending = {group("a", 3, 2h, 1h, "x"), group("a", 1, 3h, 3h, "y"), group("b", 2, 1h, 1h, "x")};
   EXPECT_EQ(c.decide().takes, (std::vector<Take>{{std::nullopt, batch_limit}}));
@@ -68,7 +68,7 @@ TEST(Delivery, ABatchTakesAllOfItOrAllOfAPartition) {
 }
 
 TEST(Delivery, AllWaitsForEachAsset) {
-  Case c;
+  DeliveryCase c;
   c.trigger.match = Trigger::Match::all;
   c.needed = {"a", "b"};
   c.pending = {group("a", 3)};
@@ -82,7 +82,7 @@ TEST(Delivery, AllWaitsForEachAsset) {
 }
 
 TEST(Delivery, AllOfAPartitionWaitsForEachAssetOfThatPartition) {
-  Case c;
+  DeliveryCase c;
   c.trigger.match = Trigger::Match::all;
   c.trigger.same_partition = true;
   c.max_active_runs = 0;
@@ -109,7 +109,7 @@ TEST(Delivery, DebounceWaitsForQuietAndNotForEver) {
       {300s, 1s, {}},  {400s, 0s, {}}, {1h, 1h, {}},   {-1h, -1h, {}},  // the clock was set back: old
   };
   for (const Row& row : rows) {
-    Case c;
+    DeliveryCase c;
     c.trigger.debounce = 30s;
     c.trigger.max_wait = 300s;
     c.pending = {group("a", 2, row.first_ago, row.last_ago)};
@@ -121,7 +121,7 @@ TEST(Delivery, DebounceWaitsForQuietAndNotForEver) {
 }
 
 TEST(Delivery, AFailedOneBlocksOnlyWithStrictOrder) {
-  Case c;
+  DeliveryCase c;
   c.pending = {group("a", 2)};
   c.max_active_runs = 5;
   EXPECT_EQ(c.decide().takes.size(), 2u);
@@ -151,7 +151,7 @@ TEST(Delivery, UnchangedIsOwedToWhoeverDoesNotMind) {
 /// Whatever is pending: never more runs than there is room for, never a batch that lacks an asset or quiet, and who
 /// gets nothing although something is pending is told why.
 RC_GTEST_PROP(Delivery, KeepsItsLimitsAndExplainsItself, ()) {
-  Case c;
+  DeliveryCase c;
   c.trigger.match = *rc::gen::element(Trigger::Match::any, Trigger::Match::all);
   c.trigger.batch = *rc::gen::arbitrary<bool>();
   c.trigger.same_partition = *rc::gen::arbitrary<bool>();

@@ -19,7 +19,7 @@ constexpr std::array<const char*, 3> sources = {"run", "reported", "watched"};
 constexpr std::array<const char*, 5> delivery_states = {"pending", "claimed", "delivered", "failed", "skipped"};
 
 template <typename Enum, std::size_t N>
-const char* name_of(const std::array<const char*, N>& names, Enum value) {
+const char* label_of(const std::array<const char*, N>& names, Enum value) {
   const auto index = static_cast<std::size_t>(value);
   EIDER_CHECK(index < N, "a value outside its enum");
   return names[index];
@@ -36,8 +36,8 @@ bool is_finite(const json::value& value) {
 
 }  // namespace
 
-const char* to_text(Source value) { return name_of(sources, value); }
-const char* to_text(DeliveryState value) { return name_of(delivery_states, value); }
+const char* to_text(Source value) { return label_of(sources, value); }
+const char* to_text(DeliveryState value) { return label_of(delivery_states, value); }
 
 std::optional<DeliveryState> delivery_state_from(std::string_view text) {
   for (std::size_t i = 0; i < delivery_states.size(); ++i) {

@@ -1,4 +1,5 @@
 #include "timing/cron.h"
+#include "timing/test_support.h"
 
 #include <chrono>
 
@@ -6,9 +7,6 @@
 
 namespace eider::timing {
 namespace {
-
-Instant at(const char* text) { return *parse_rfc3339(text); }
-Zone zone(const char* name) { return *Zone::load(name); }
 
 std::string message(std::string_view text) {
   const Result<Cron> read = Cron::parse(text);

@@ -9,16 +9,16 @@
 namespace eider::timing {
 namespace {
 
-constexpr const char* kWeekdays[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
-constexpr const char* kMonths[] = {"January", "February", "March",     "April",   "May",      "June",
-                                   "July",    "August",   "September", "October", "November", "December"};
+constexpr const char* kWeekdayNames[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+constexpr const char* kMonthNames[] = {"January", "February", "March",     "April",   "May",      "June",
+                                       "July",    "August",   "September", "October", "November", "December"};
 constexpr int kMostTimes = 4;  // more times of day than that are no words
 constexpr std::uint64_t kMondayToFriday = 0b0111110;
 
 bool is_one(std::uint64_t set) { return std::popcount(set) == 1; }
 int only(std::uint64_t set) { return std::countr_zero(set); }
 
-std::vector<int> members(std::uint64_t set) {
+std::vector<int> values_in(std::uint64_t set) {
   std::vector<int> out;
   for (; set != 0; set &= set - 1) out.push_back(std::countr_zero(set));
   return out;
@@ -36,7 +36,7 @@ std::optional<int> even_step(std::uint64_t set, bool step, int size) {
   if (!step || (set & 1) == 0) return std::nullopt;
   const int n = std::popcount(set) == 1 ? size : std::countr_zero(set & (set - 1));
   if (size % n != 0 || std::popcount(set) != size / n) return std::nullopt;
-  for (const int v : members(set)) {
+  for (const int v : values_in(set)) {
     if (v % n != 0) return std::nullopt;
   }
   return n;
@@ -69,8 +69,8 @@ std::optional<std::string> time_words(const CronFields& f) {
   if (!f.fixed() || !is_one(f.seconds)) return std::nullopt;
   if (std::popcount(f.hours) * std::popcount(f.minutes) > kMostTimes) return std::nullopt;
   std::vector<std::string> times;
-  for (const int hour : members(f.hours)) {
-    for (const int minute : members(f.minutes)) {
+  for (const int hour : values_in(f.hours)) {
+    for (const int minute : values_in(f.minutes)) {
       std::string time = fmt::format("{:02}:{:02}", hour, minute);
       if (f.seconds != 1) time += fmt::format(":{:02}", only(f.seconds));
       times.push_back(std::move(time));
@@ -82,10 +82,10 @@ std::optional<std::string> time_words(const CronFields& f) {
 std::string weekday_words(std::uint64_t set) {
   if (set == kMondayToFriday) return "Monday to Friday";
   std::vector<std::string> days;
-  for (const int day : members(set)) {
-    if (day != 0) days.emplace_back(kWeekdays[day]);
+  for (const int day : values_in(set)) {
+    if (day != 0) days.emplace_back(kWeekdayNames[day]);
   }
-  if ((set & 1) != 0) days.emplace_back(kWeekdays[0]);  // the week begins on Monday
+  if ((set & 1) != 0) days.emplace_back(kWeekdayNames[0]);  // the week begins on Monday
   return joined(days);
 }
 
@@ -108,7 +108,7 @@ std::optional<std::string> day_words(const CronFields& f) {
   const int day = only(f.days_of_month);
   if (every_month) return fmt::format("on day {} of every month", day);
   if (!is_one(f.months)) return std::nullopt;
-  return fmt::format("on {} {} every year", day, kMonths[only(f.months) - 1]);
+  return fmt::format("on {} {} every year", day, kMonthNames[only(f.months) - 1]);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "timing/interval.h"
+#include "timing/test_support.h"
 
 #include <rapidcheck/gtest.h>
 
@@ -7,8 +8,6 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::seconds;
-
-Instant at(const char* text) { return *parse_rfc3339(text); }
 
 TEST(Interval, FiresTwelveTimesAMinuteWhateverTheStart) {
   const Interval interval = *Interval::make(seconds(5), Interval::default_anchor(*Zone::load("Europe/Brussels")));

@@ -1,4 +1,5 @@
 #include "timing/rule.h"
+#include "timing/test_support.h"
 
 #include <rapidcheck/gtest.h>
 
@@ -9,7 +10,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-Instant at(const char* text) { return *parse_rfc3339(text); }
 Zone brussels() { return *Zone::load("Europe/Brussels"); }
 Rule cron(const char* text, Zone zone = brussels()) { return Rule::cron(*Cron::parse(text), zone); }
 Rule every(Micros period) {

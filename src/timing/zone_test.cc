@@ -1,4 +1,5 @@
 #include "timing/zone.h"
+#include "timing/test_support.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +10,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-Instant at(const char* text) { return *parse_rfc3339(text); }
-Zone zone(const char* name) { return *Zone::load(name); }
-std::string message(std::string_view name) {
+std::string load_message(std::string_view name) {
   const Result<Zone> loaded = Zone::load(name);
   return loaded ? "loaded" : loaded.error().message;
 }
@@ -72,12 +71,13 @@ TEST(Zone, LoadsOnceAndCompares) {
 }
 
 TEST(Zone, SuggestsTheNearestName) {
-  EXPECT_EQ(message("Europe/Brusels"), "unknown time zone \"Europe/Brusels\": did you mean Europe/Brussels?");
-  EXPECT_EQ(message("europe/brussels"), "unknown time zone \"europe/brussels\": did you mean Europe/Brussels?");
-  EXPECT_EQ(message("Brussels"), "unknown time zone \"Brussels\": did you mean Europe/Brussels?");
-  EXPECT_EQ(message("America/New York"), "unknown time zone \"America/New York\": did you mean America/New_York?");
-  EXPECT_EQ(message("utc"), "unknown time zone \"utc\": did you mean UTC?");
-  EXPECT_NE(message("Middle-earth/Hobbiton").find("expected a name of tzdata like Europe/Brussels"), std::string::npos);
+  EXPECT_EQ(load_message("Europe/Brusels"), "unknown time zone \"Europe/Brusels\": did you mean Europe/Brussels?");
+  EXPECT_EQ(load_message("europe/brussels"), "unknown time zone \"europe/brussels\": did you mean Europe/Brussels?");
+  EXPECT_EQ(load_message("Brussels"), "unknown time zone \"Brussels\": did you mean Europe/Brussels?");
+  EXPECT_EQ(load_message("America/New York"), "unknown time zone \"America/New York\": did you mean America/New_York?");
+  EXPECT_EQ(load_message("utc"), "unknown time zone \"utc\": did you mean UTC?");
+  EXPECT_NE(load_message("Middle-earth/Hobbiton").find("expected a name of tzdata like Europe/Brussels"),
+            std::string::npos);
 }
 
 TEST(Zone, RefusesWhatIsNoZoneName) {
@@ -91,7 +91,7 @@ TEST(Zone, RefusesWhatIsNoZoneName) {
     EXPECT_NE(loaded.error().message.find("unknown time zone"), std::string::npos);
   }
   EXPECT_FALSE(Zone::load(std::string("UTC\0x", 5)).ok());
-  EXPECT_LT(message(std::string(100'000, 'A')).size(), 200U);
+  EXPECT_LT(load_message(std::string(100'000, 'A')).size(), 200U);
 }
 
 TEST(Zone, KnowsTheVersionOfTzdata) {

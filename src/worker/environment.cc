@@ -13,7 +13,7 @@ namespace eider::worker {
 namespace {
 
 /// Where programs are looked for when PATH is not set.
-constexpr const char* kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
+constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
 /// The one fact that may be long: what all publications say that a run is for.
 constexpr const char* kEvents = "events";
 
@@ -124,7 +124,7 @@ Result<std::string> find_program(const std::string& argv0, const std::string& pa
     return Error{ErrorCode::not_found,
                  fmt::format("there is no program {}; paths in `run:` start at the workspace", file)};
   }
-  const std::string folders = path.empty() ? kDefaultPath : path;
+  const std::string folders = path.empty() ? kUsualPath : path;
   std::string not_permitted;
   for (std::size_t begin = 0; begin <= folders.size();) {
     std::size_t end = folders.find(':', begin);

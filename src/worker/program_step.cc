@@ -14,7 +14,7 @@
 namespace eider::worker {
 namespace {
 
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kReadSize = 64 * 1024;
 /// A pipe holds 64 KiB, at most 1 MiB by default: more than that after the program's end comes from a left-over.
 constexpr int kDrainReads = 17;
 /// How long a killed process may take to vanish (a full page cache on a slow disk) before the step goes on without it.
@@ -63,7 +63,7 @@ void ProgramStep::read_some(Output& output) {
 
 bool ProgramStep::read_once(Output& output) {
   if (!output.fd) return false;
-  static thread_local std::string buffer(kReadBytes, '\0');
+  static thread_local std::string buffer(kReadSize, '\0');
   const ssize_t n = ::read(output.fd.get(), buffer.data(), buffer.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (n <= 0) {

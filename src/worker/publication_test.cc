@@ -20,9 +20,6 @@ Limits patient_limits() {
   return limits;
 }
 model::Publish asset(const std::string& name, const std::string& after = "") { return {name, "", "", after}; }
-model::Publish file(const std::string& name, const std::string& path, const std::string& after = "") {
-  return {name, path, "", after};
-}
 model::Publish table(const std::string& name, const std::string& of, const std::string& after = "") {
   return {name, "", of, after};
 }

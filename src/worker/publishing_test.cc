@@ -12,12 +12,11 @@ namespace {
 
 using model::Outcome;
 
-model::Pipeline publishing(std::vector<model::Step> steps, std::vector<model::Publish> publishes) {
+model::Pipeline renewing(std::vector<model::Step> steps, std::vector<model::Publish> publishes) {
   auto out = pipeline(std::move(steps));
   out.publishes = std::move(publishes);
   return out;
 }
-model::Publish file(const std::string& asset, const std::string& path) { return {asset, path, "", ""}; }
 
 /// Names in a folder of the workspace.
 std::vector<std::string> names_in(const Workspace& workspace, const std::string& folder) {
@@ -30,9 +29,9 @@ std::vector<std::string> names_in(const Workspace& workspace, const std::string&
 }
 
 TEST(Publishing, NamesAreTheLastPartAndTheWholeOfTheAsset) {
-  const Publishing publishing_of(publishing({}, {file("marts.daily-delays", "out/d.parquet"),
-                                                 file("raw.daily-delays", "/abs/r/"),
-                                                 {"marts.table", "", "t", ""}}),
+  const Publishing publishing_of(renewing({}, {file("marts.daily-delays", "out/d.parquet"),
+                                               file("raw.daily-delays", "/abs/r/"),
+                                               {"marts.table", "", "t", ""}}),
                                  "/w", "r", 3);
   const auto names = publishing_of.names();
   EXPECT_EQ(names, (std::map<std::string, std::string>{{"marts_daily_delays", "/w/out/.d.parquet.r.3.tmp"},
@@ -45,10 +44,10 @@ TEST(Publishing, FilesAndFoldersAppearAtTheirTargets) {
   std::filesystem::create_directories(workspace.path("out/folder"));
   workspace.write("out/folder/old", "old");
   TestWorker worker(workspace);
-  TestRun run(workspace, publishing({shell("a",
-                                           "echo new > \"$EIDER_OUT_ONE\"; mkdir \"$EIDER_OUT_MARTS_MANY\"; "
-                                           "echo 1 > \"$EIDER_OUT_MANY/part=1\"; test ! -e out/new.txt")},
-                                    {file("marts.one", "out/new.txt"), file("marts.many", "out/folder")}));
+  TestRun run(workspace, renewing({shell("a",
+                                         "echo new > \"$EIDER_OUT_ONE\"; mkdir \"$EIDER_OUT_MARTS_MANY\"; "
+                                         "echo 1 > \"$EIDER_OUT_MANY/part=1\"; test ! -e out/new.txt")},
+                                  {file("marts.one", "out/new.txt"), file("marts.many", "out/folder")}));
   const auto result = run.run_on(worker);
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.error;
   EXPECT_EQ(workspace.read("out/new.txt"), "new\n");
@@ -65,8 +64,8 @@ TEST(Publishing, FilesAndFoldersAppearAtTheirTargets) {
 TEST(Publishing, WhatNoStepWroteIsAnErrorThatSaysHow) {
   const Workspace workspace;
   TestWorker worker(workspace);
-  TestRun run(workspace, publishing({shell("a", "echo x > \"$EIDER_OUT_ONE\"")},
-                                    {file("marts.one", "out/one"), file("marts.two", "out/two")}));
+  TestRun run(workspace, renewing({shell("a", "echo x > \"$EIDER_OUT_ONE\"")},
+                                  {file("marts.one", "out/one"), file("marts.two", "out/two")}));
   const auto result = run.run_on(worker);
   EXPECT_EQ(result.outcome, Outcome::failed);
   EXPECT_NE(result.error.find("publishes as marts.two"), std::string::npos) << result.error;
@@ -79,7 +78,7 @@ TEST(Publishing, AFailedAttemptLeavesTheOldFileAndNothingElse) {
   std::filesystem::create_directories(workspace.path("out"));
   workspace.write("out/one", "old");
   TestWorker worker(workspace);
-  TestRun run(workspace, publishing({shell("a", "echo half > \"$EIDER_OUT_ONE\"; exit 1")}, {file("one", "out/one")}));
+  TestRun run(workspace, renewing({shell("a", "echo half > \"$EIDER_OUT_ONE\"; exit 1")}, {file("one", "out/one")}));
   EXPECT_EQ(run.run_on(worker).outcome, Outcome::failed);
   EXPECT_EQ(workspace.read("out/one"), "old");
   EXPECT_EQ(names_in(workspace, "out"), std::vector<std::string>{"one"});
@@ -89,8 +88,8 @@ TEST(Publishing, WhatIsStagedIsListedUntilTheEnd) {
   const Workspace workspace;
   TestWorker worker(workspace);
   TestRun run(workspace,
-              publishing({shell("a", "cat .eider/staged/run-1.2 > seen; echo x > \"$EIDER_OUT_ONE\"")},
-                         {file("marts.one", "out/one")}),
+              renewing({shell("a", "cat .eider/staged/run-1.2 > seen; echo x > \"$EIDER_OUT_ONE\"")},
+                       {file("marts.one", "out/one")}),
               2);
   EXPECT_EQ(run.run_on(worker).outcome, Outcome::succeeded);
   EXPECT_EQ(workspace.read("seen"), workspace.path("out/.one.run-1.2.tmp") + std::string(1, '\0'));
@@ -101,8 +100,8 @@ TEST(Publishing, AFileThatCantTakeThePlaceOfAFolderPublishesNothing) {
   const Workspace workspace;
   std::filesystem::create_directories(workspace.path("out/isdir"));
   TestWorker worker(workspace);
-  TestRun run(workspace, publishing({shell("a", "echo x > \"$EIDER_OUT_ONE\"; echo x > \"$EIDER_OUT_TWO\"")},
-                                    {file("marts.one", "out/one"), file("marts.two", "out/isdir")}));
+  TestRun run(workspace, renewing({shell("a", "echo x > \"$EIDER_OUT_ONE\"; echo x > \"$EIDER_OUT_TWO\"")},
+                                  {file("marts.one", "out/one"), file("marts.two", "out/isdir")}));
   const auto result = run.run_on(worker);
   EXPECT_EQ(result.outcome, Outcome::failed);
   EXPECT_NE(result.error.find("can't publish marts.two as " + workspace.path("out/isdir") + ": a folder lies there"),
@@ -118,7 +117,7 @@ TEST(Publishing, AFolderThatCantBeWrittenIsRefusedBeforeAStepRuns) {
   const Workspace workspace;
   std::filesystem::create_directories(workspace.path("out"));
   ASSERT_EQ(::chmod(workspace.folder.c_str(), 0755), 0);
-  const Publishing one(publishing({}, {file("marts.one", "out/one")}), workspace.folder, "run-1", 1);
+  const Publishing one(renewing({}, {file("marts.one", "out/one")}), workspace.folder, "run-1", 1);
   const auto before = static_cast<uid_t>(::setfsuid(65534));  // also when the tests run as root
   const auto prepared = one.prepare();
   ::setfsuid(before);
@@ -132,7 +131,7 @@ TEST(Publishing, AMountPointIsRefusedBeforeAStepRuns) {
   // One that every machine has, by way of a link, which is its owner's wish.
   std::filesystem::create_directory_symlink("/", workspace.path("root"));
   TestWorker worker(workspace);
-  TestRun run(workspace, publishing({shell("a", "touch ran; mkdir \"$EIDER_OUT_ONE\"")}, {file("one", "root/proc")}));
+  TestRun run(workspace, renewing({shell("a", "touch ran; mkdir \"$EIDER_OUT_ONE\"")}, {file("one", "root/proc")}));
   const auto result = run.run_on(worker);
   EXPECT_EQ(result.outcome, Outcome::failed);
   EXPECT_NE(result.error.find("it is a mount point"), std::string::npos) << result.error;
@@ -143,8 +142,8 @@ TEST(Publishing, WhenARenameFailsTheAttemptFailedAndCanStillBeRepeated) {
   const Workspace workspace;
   TestWorker worker(workspace);
   // The first target is where the second file is staged: after that rename, the second can't be done.
-  TestRun run(workspace, publishing({shell("a", "echo 1 > \"$EIDER_OUT_ONE\"; echo 2 > \"$EIDER_OUT_TWO\"")},
-                                    {file("one", "out/.y.run-1.1.tmp"), file("two", "out/y")}));
+  TestRun run(workspace, renewing({shell("a", "echo 1 > \"$EIDER_OUT_ONE\"; echo 2 > \"$EIDER_OUT_TWO\"")},
+                                  {file("one", "out/.y.run-1.1.tmp"), file("two", "out/y")}));
   const auto result = run.run_on(worker);
   EXPECT_EQ(result.outcome, Outcome::failed);
   EXPECT_NE(result.error.find("can't publish " + workspace.path("out/y")), std::string::npos) << result.error;
@@ -160,7 +159,7 @@ TEST(Publishing, NoLinkLeadsIntoEidersOwnFolder) {
   std::filesystem::create_directory_symlink(".eider", workspace.path("lnk"));
   std::filesystem::create_directory_symlink(".", workspace.path("here"));
   for (const char* path : {"lnk/state.db", "lnk/new/x", "here/.eider", "here/lnk/runs"}) {
-    const Publishing one(publishing({}, {file("marts.one", path)}), workspace.folder, "run-1", 1);
+    const Publishing one(renewing({}, {file("marts.one", path)}), workspace.folder, "run-1", 1);
     const auto prepared = one.prepare();
     ASSERT_FALSE(prepared.ok()) << path;
     EXPECT_NE(prepared.error().message.find("lies in Eider's own folder"), std::string::npos)
@@ -174,7 +173,7 @@ TEST(Publishing, ALinkMayLeadOutOfTheWorkspace) {
   const Workspace elsewhere;
   std::filesystem::create_directory_symlink(elsewhere.folder, workspace.path("data"));
   TestWorker worker(workspace);
-  TestRun run(workspace, publishing({shell("a", "echo x > \"$EIDER_OUT_ONE\"")}, {file("one", "data/deep/one")}));
+  TestRun run(workspace, renewing({shell("a", "echo x > \"$EIDER_OUT_ONE\"")}, {file("one", "data/deep/one")}));
   const auto result = run.run_on(worker);
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.error;
   EXPECT_EQ(elsewhere.read("deep/one"), "x\n");
@@ -199,7 +198,7 @@ TEST(Publishing, AFolderIsSyncedWithAllThatIsInIt) {
 TEST(Publishing, WithoutACommitPointNothingIsPublished) {
   const Workspace workspace;
   TestWorker worker(workspace);
-  TestRun run(workspace, publishing({shell("a", "echo new > \"$EIDER_OUT_ONE\"")}, {file("one", "out/one")}));
+  TestRun run(workspace, renewing({shell("a", "echo new > \"$EIDER_OUT_ONE\"")}, {file("one", "out/one")}));
   // A folder lies where the result is first written.
   std::filesystem::create_directories(wire::Layout::attempt_result(run.job.folder, 1) + ".tmp");
   const auto result = run.run_on(worker);
@@ -220,7 +219,7 @@ TEST(Publishing, AFullDiskFailsTheStepAndLeavesTheOldFile) {
   model::Step copy =
       sql("copy", "COPY (SELECT random() AS x FROM range(1000000)) TO (getvariable('out_one')) (FORMAT parquet)");
   for (const model::Step& step : {shell("a", "head -c 1000000 /dev/zero > \"$EIDER_OUT_ONE\""), copy}) {
-    TestRun run(workspace, publishing({step}, {file("one", "out/one")}), 1, "run-" + step.id);
+    TestRun run(workspace, renewing({step}, {file("one", "out/one")}), 1, "run-" + step.id);
     const auto result = run.run_on(worker);
     EXPECT_EQ(result.outcome, Outcome::failed);
     EXPECT_NE(result.error.find("No space left on device"), std::string::npos) << result.error;

@@ -85,6 +85,10 @@ inline model::Pipeline pipeline(std::vector<model::Step> steps) {
   return out;
 }
 
+inline model::Publish file(const std::string& name, const std::string& path, const std::string& after = "") {
+  return {name, path, "", after};
+}
+
 /// Limits under which escalation is quick; a step that behaves never meets them.
 inline Limits quick_limits() {
   Limits limits;
