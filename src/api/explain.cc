@@ -159,6 +159,11 @@ void explain_id(Context& context, const Call& call, const Respond& respond) {
   // Where the files can't be used, no name is known, and history is explained all the same.
   context.send(engine::AskPipelines{}, by_id, [=, &context](const std::vector<engine::PipelineView>& views) {
     if (has_pipeline(views, target)) return explain_pipeline(context, call, respond);
+    std::vector<std::string> names;
+    for (const engine::PipelineView& view : views) names.push_back(view.name);
+    const bool no_id = target.find_first_not_of("0123456789abcdef-") != std::string::npos;
+    if (no_id && !nearest(target, names).empty())
+      return respond(problem_response(unknown_pipeline("id", target, names)));
     explain_thing(context, target, respond);
   });
 }
