@@ -196,7 +196,7 @@ class Doctor {
 
 std::vector<Finding> findings(const Examined& examined) { return Doctor(examined).go(); }
 
-json::object shown(const std::vector<Finding>& findings, const Examined& examined) {
+json::object json_of(const std::vector<Finding>& findings, const Examined& examined) {
   json::array items;
   for (const Finding& each : findings) {
     items.push_back({{"code", each.code},

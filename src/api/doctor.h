@@ -59,6 +59,6 @@ inline constexpr int old_zone_data_years = 2;
 
 /// The worst first.
 std::vector<Finding> findings(const Examined& examined);
-boost::json::object shown(const std::vector<Finding>& findings, const Examined& examined);
+boost::json::object json_of(const std::vector<Finding>& findings, const Examined& examined);
 
 }  // namespace eider::api

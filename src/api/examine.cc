@@ -3,6 +3,7 @@
 #include <sys/statvfs.h>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <boost/json.hpp>
 
 #include "api/doctor.h"
@@ -109,7 +110,7 @@ void examine(Context& context, const Call& call, const Respond& respond) {
     examined.disk = look_at_disk(layout.state_folder());
     examined.zone_data = timing::tzdata_version();
     examined.left_over = look_for_left_overs(layout);
-    respond(json_response(200, shown(findings(examined), examined)));
+    respond(json_response(200, json_of(findings(examined), examined)));
   });
 }
 

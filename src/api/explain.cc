@@ -84,7 +84,7 @@ json::array history_of(Context& context, const Thing& thing, const Lives& lives)
   const auto live = std::find_if(lives.begin(), lives.end(), [&](const auto& each) { return each.run_id == run->id; });
   const Instant now = context.options().clock->now();
   const std::string longer = Usuals(context.reader(), now).words(*run, *attempts);
-  return shown(history(*run, *attempts, live == lives.end() ? nullptr : &*live, longer, now));
+  return json_of(history(*run, *attempts, live == lives.end() ? nullptr : &*live, longer, now));
 }
 
 void respond_with(Context& context, const Trace& trace, const Lives& lives, const Triggers& triggers,

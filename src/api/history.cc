@@ -146,7 +146,7 @@ std::vector<Moment> history(const model::Run& run, const std::vector<model::Atte
   return Historian(run, live, longer, now).go(attempts);
 }
 
-json::array shown(const std::vector<Moment>& history) {
+json::array json_of(const std::vector<Moment>& history) {
   json::array out;
   for (const Moment& each : history) {
     out.push_back({{"at", shapes::time_text(each.at)}, {"code", each.code}, {"text", each.text}});

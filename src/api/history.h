@@ -21,6 +21,6 @@ struct Moment {
 /// `attempts` oldest first. `longer`: that it takes longer than usual, in words, or empty.
 std::vector<Moment> history(const model::Run& run, const std::vector<model::Attempt>& attempts,
                             const engine::LiveRun* live, const std::string& longer, Instant now);
-boost::json::array shown(const std::vector<Moment>& history);
+boost::json::array json_of(const std::vector<Moment>& history);
 
 }  // namespace eider::api

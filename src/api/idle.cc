@@ -242,7 +242,7 @@ std::map<std::string, std::string> longer_runs(Context& context, const Snapshot&
 
 IdleAnswer explain_idle(const IdleFacts& facts) { return Explainer(facts).go(); }
 
-json::object shown(const std::string& pipeline, const IdleAnswer& answer) {
+json::object json_of(const std::string& pipeline, const IdleAnswer& answer) {
   json::array reasons;
   for (const IdleReason& each : answer.reasons) {
     reasons.push_back({{"code", each.code},
@@ -273,7 +273,7 @@ void explain_pipeline(Context& context, const Call& call, const Respond& respond
     const auto last = last_decisions(context, snapshot);
     const auto longer = longer_runs(context, snapshot);
     const IdleAnswer answer = explain_idle(IdleFacts{snapshot, *view, last, longer, newest_failed(context, name)});
-    respond(json_response(200, shown(name, answer)));
+    respond(json_response(200, json_of(name, answer)));
   });
 }
 

@@ -15,10 +15,10 @@ namespace eider::api {
 struct IdleReason {
   std::string code;    ///< CamelCase
   bool keeps = false;  ///< it keeps the pipeline from running; else it says what runs or what comes
-  std::string name;    ///< the schedule, the trigger, the run that it is about
+  std::string name{};  ///< the schedule, the trigger, the run that it is about
   std::optional<Instant> since{};
   std::optional<Instant> until{};  ///< when it is due, or looked at again
-  std::string text;
+  std::string text{};
   std::string remedy{};  ///< a command, or empty
 };
 
@@ -37,6 +37,6 @@ struct IdleFacts {
 };
 
 IdleAnswer explain_idle(const IdleFacts& facts);
-boost::json::object shown(const std::string& pipeline, const IdleAnswer& answer);
+boost::json::object json_of(const std::string& pipeline, const IdleAnswer& answer);
 
 }  // namespace eider::api

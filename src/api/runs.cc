@@ -207,7 +207,7 @@ void retry_run(Context& context, const Call& call, const Respond& respond) {
     json::array again;
     for (const decide::StepVerdict& step : answer->steps) {
       if (step.kept) {
-        kept.push_back(json::string(step.step));
+        kept.push_back(json::value(step.step));
       } else {
         again.push_back({{"step", step.step}, {"why", step.why}});
       }
