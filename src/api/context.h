@@ -93,11 +93,16 @@ void retry_deliveries(Context&, const Call&, const Respond&);
 void skip_deliveries(Context&, const Call&, const Respond&);
 // explain.cc
 void explain_id(Context&, const Call&, const Respond&);
+// idle.cc
+void explain_pipeline(Context&, const Call&, const Respond&);
+// examine.cc
+void examine(Context&, const Call&, const Respond&);
 // runs.cc
 void list_runs(Context&, const Call&, const Respond&);
 void show_run(Context&, const Call&, const Respond&);
 void start_run(Context&, const Call&, const Respond&);
 void cancel_run(Context&, const Call&, const Respond&);
+void retry_run(Context&, const Call&, const Respond&);
 void show_log(Context&, const Call&, const Respond&);
 // schedules.cc
 void list_schedules(Context&, const Call&, const Respond&);

@@ -4,9 +4,11 @@
 #include <boost/json.hpp>
 
 #include "api/context.h"
+#include "api/history.h"
 #include "api/json_parts.h"
 #include "api/parameters.h"
 #include "api/trace.h"
+#include "api/usual.h"
 #include "api/words.h"
 #include "base/cases.h"
 
@@ -74,7 +76,19 @@ json::object shown_link(const Link& link, const Lives& lives, const Triggers& tr
   return out;
 }
 
-void respond_with(const Trace& trace, const Lives& lives, const Triggers& triggers, const Respond& respond) {
+/// What was decided about the run that was asked for; of anything else its link says all.
+json::array history_of(Context& context, const Thing& thing, const Lives& lives) {
+  const auto* run = std::get_if<model::Run>(&thing);
+  const auto attempts = run ? context.reader().attempts(run->id) : std::vector<model::Attempt>();
+  if (!run || !attempts) return {};
+  const auto live = std::find_if(lives.begin(), lives.end(), [&](const auto& each) { return each.run_id == run->id; });
+  const Instant now = context.options().clock->now();
+  const std::string longer = Usuals(context.reader(), now).words(*run, *attempts);
+  return json_of(history(*run, *attempts, live == lives.end() ? nullptr : &*live, longer, now));
+}
+
+void respond_with(Context& context, const Trace& trace, const Lives& lives, const Triggers& triggers,
+                  const Respond& respond) {
   json::array links;
   json::object out;
   for (const Link& link : trace.links) {
@@ -82,6 +96,7 @@ void respond_with(const Trace& trace, const Lives& lives, const Triggers& trigge
     if (link.part != Link::Part::asked) continue;
     out["kind"] = kind_of(link.thing);
     out["id"] = id_of(link.thing);
+    out["history"] = history_of(context, link.thing, lives);
   }
   out["links"] = std::move(links);
   out["truncated"] = trace.truncated;
@@ -106,12 +121,8 @@ Result<std::optional<Thing>> thing_of(store::Reader& reader, const Context::Name
   return std::optional<Thing>();
 }
 
-}  // namespace
-
-void explain_id(Context& context, const Call& call, const Respond& respond) {
-  const QueryReader query(call.request, {});
-  if (query.problem()) return respond(problem_response(*query.problem()));
-  const auto named = context.find_any(call.captures[0], respond);
+void explain_thing(Context& context, const std::string& id, const Respond& respond) {
+  const auto named = context.find_any(id, respond);
   if (!named) return;
   auto thing = thing_of(context.reader(), *named);
   if (!thing) return respond(error_response(thing.error()));
@@ -127,14 +138,34 @@ void explain_id(Context& context, const Call& call, const Respond& respond) {
     pending = pending || (delivery && delivery->state == model::DeliveryState::pending);
   }
   const auto with_lives = [&context, trace = *std::move(traced), pending, respond](const Lives& lives) {
-    if (!pending) return respond_with(trace, lives, {}, respond);
+    if (!pending) return respond_with(context, trace, lives, {}, respond);
     // What has happened is explained also where the files cannot be used.
     context.send(
-        engine::AskTriggers{}, [=](const Response&) { respond_with(trace, lives, {}, respond); },
-        [=](const Triggers& triggers) { respond_with(trace, lives, triggers, respond); });
+        engine::AskTriggers{}, [=, &context](const Response&) { respond_with(context, trace, lives, {}, respond); },
+        [=, &context](const Triggers& triggers) { respond_with(context, trace, lives, triggers, respond); });
   };
   if (open.empty()) return with_lives({});
   context.send(engine::AskLive{std::move(open), {}}, respond, with_lives);
+}
+
+}  // namespace
+
+/// A name that is a pipeline's means the pipeline: an id can be given at more length.
+void explain_id(Context& context, const Call& call, const Respond& respond) {
+  const QueryReader query(call.request, {});
+  if (query.problem()) return respond(problem_response(*query.problem()));
+  const std::string target = call.captures[0];
+  const auto by_id = [&context, target, respond](const Response&) { explain_thing(context, target, respond); };
+  // Where the files can't be used, no name is known, and history is explained all the same.
+  context.send(engine::AskPipelines{}, by_id, [=, &context](const std::vector<engine::PipelineView>& views) {
+    if (has_pipeline(views, target)) return explain_pipeline(context, call, respond);
+    std::vector<std::string> names;
+    for (const engine::PipelineView& view : views) names.push_back(view.name);
+    const bool no_id = target.find_first_not_of("0123456789abcdef-") != std::string::npos;
+    if (no_id && !nearest(target, names).empty())
+      return respond(problem_response(unknown_pipeline("id", target, names)));
+    explain_thing(context, target, respond);
+  });
 }
 
 }  // namespace eider::api

@@ -7,6 +7,7 @@
 #include "api/log_stream.h"
 #include "api/parameters.h"
 #include "api/shapes.h"
+#include "api/usual.h"
 #include "base/ids.h"
 #include "model/pipeline.h"
 #include "workspace/words.h"
@@ -58,6 +59,7 @@ void respond_with_run(Context& context, const model::Run& run, int status, const
     json::object shown = shapes::run_in_full(run, *attempts, live.empty() ? nullptr : &live.front(),
                                              definition ? &*definition : nullptr);
     Holders(context.reader()).add_to(shown);
+    Usuals(context.reader(), context.options().clock->now()).add_to(shown, run, *attempts);
     if (auto added = add_events(context, run, shown); !added) return respond(error_response(added.error()));
     Response response = json_response(status, shown);
     if (status == 201) response.headers["Location"] = "/api/v1/runs/" + run.id;
@@ -119,6 +121,7 @@ void list_runs(Context& context, const Call& call, const Respond& respond) {
   const auto show = [&context, page = *std::move(page), respond](const std::vector<engine::LiveRun>& live) {
     json::array items;
     Holders holders(context.reader());
+    Usuals usuals(context.reader(), context.options().clock->now());
     for (const model::Run& run : page.items) {
       auto attempts = context.reader().attempts(run.id);
       if (!attempts) return respond(error_response(attempts.error()));
@@ -126,6 +129,7 @@ void list_runs(Context& context, const Call& call, const Respond& respond) {
           std::find_if(live.begin(), live.end(), [&](const engine::LiveRun& each) { return each.run_id == run.id; });
       json::object shown = shapes::run(run, *attempts, found == live.end() ? nullptr : &*found);
       holders.add_to(shown);
+      usuals.add_to(shown, run, *attempts);
       items.push_back(std::move(shown));
     }
     respond(json_response(200, shapes::list(std::move(items), page.next)));
@@ -184,6 +188,35 @@ void cancel_run(Context& context, const Call& call, const Respond& respond) {
                  if (!state) return respond(error_response(state.error()));
                  respond(json_response(202, json::object{{"id", id}, {"state", model::to_text(*state)}}));
                });
+}
+
+void retry_run(Context& context, const Call& call, const Respond& respond) {
+  const QueryReader query(call.request, {});
+  BodyReader body(call.request, {"from_failed"});
+  engine::RetryRun command;
+  command.from_failed = body.flag("from_failed");
+  command.asked_by = asked_by(call.request);
+  if (query.problem()) return respond(problem_response(*query.problem()));
+  if (body.problem()) return respond(problem_response(*body.problem()));
+  const auto run = context.find_run(call.captures[0], respond);
+  if (!run) return;
+  command.run_id = run->id;
+  context.send(std::move(command), respond, [id = run->id, respond](const Result<engine::RetryRun::Answer>& answer) {
+    if (!answer) return respond(error_response(answer.error()));
+    json::array kept;
+    json::array again;
+    for (const decide::StepVerdict& step : answer->steps) {
+      if (step.kept) {
+        kept.push_back(json::value(step.step));
+      } else {
+        again.push_back({{"step", step.step}, {"why", step.why}});
+      }
+    }
+    respond(json_response(202, json::object{{"id", id},
+                                            {"state", model::to_text(model::RunState::queued)},
+                                            {"kept", std::move(kept)},
+                                            {"again", std::move(again)}}));
+  });
 }
 
 void show_log(Context& context, const Call& call, const Respond& respond) {

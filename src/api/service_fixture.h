@@ -28,7 +28,9 @@ class ScriptedLoop {
   Result<model::RunState> cancelled = model::RunState::running;
   Result<engine::Materialize::Answer> materialized = Error{ErrorCode::io, "the test has not said"};
   Result<std::vector<std::string>> changed = Error{ErrorCode::io, "the test has not said"};
+  Result<engine::RetryRun::Answer> retried = Error{ErrorCode::io, "the test has not said"};
   std::optional<engine::Materialize> materialize_asked;
+  std::optional<engine::RetryRun> retry_run_asked;
   std::optional<engine::RetryDeliveries> retry_asked;
   std::optional<engine::SkipDeliveries> skip_asked;
   std::optional<engine::StartRun> start_asked;
@@ -76,6 +78,10 @@ class ScriptedLoop {
     ask.reply(started);
   }
   void answer(engine::CancelRun& ask) { ask.reply(cancelled); }
+  void answer(engine::RetryRun& ask) {
+    retry_run_asked = ask;
+    ask.reply(retried);
+  }
   void answer(engine::PauseSchedule& ask) {
     pause_asked = ask;
     for (auto& view : schedules) {

@@ -27,6 +27,8 @@ json::object with_all_names(json::object step) {
        {"outcome", "started_at", "finished_at", "exit_code", "signal", "peak_memory_bytes", "rows", "error"}) {
     if (!step.contains(name)) step[name] = nullptr;
   }
+  // What only a retry asks.
+  for (const char* name : {"said", "content", "unpublished"}) step.erase(name);
   return step;
 }
 
@@ -53,6 +55,17 @@ json::array steps_of(const std::vector<model::Attempt>& attempts, const engine::
     shown["progress"] = progress == live->progress.end() ? json::value(nullptr) : json::value(progress->second);
     if (step.pid != 0) shown["pid"] = step.pid;
     out.push_back(with_all_names(std::move(shown)));
+  }
+  return out;
+}
+
+/// The names of the steps that are not done again.
+json::array kept_of(const model::Run& run) {
+  json::array out;
+  const json::value kept = stored_json(run.kept);
+  for (const json::value& step : kept.is_array() ? kept.get_array() : json::array()) {
+    const json::object* fields = step.if_object();
+    if (const json::value* name = fields ? fields->if_contains("step") : nullptr) out.push_back(*name);
   }
   return out;
 }
@@ -158,6 +171,7 @@ json::object run(const model::Run& run, const std::vector<model::Attempt>& attem
   out["not_before"] =
       run.state == model::RunState::queued && run.not_before > run.created_at ? time_text(run.not_before) : nullptr;
   out["cancel_asked_at"] = time_or_null(run.cancel_asked_at);
+  out["kept"] = kept_of(run);
   json::array list;
   for (const model::Attempt& each : attempts) list.push_back(attempt(each));
   // A live attempt's worker is known to memory before it is stored.

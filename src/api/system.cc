@@ -5,8 +5,10 @@
 #include "api/context.h"
 #include "api/data_shapes.h"
 #include "api/holders.h"
+#include "api/json_parts.h"
 #include "api/parameters.h"
 #include "api/shapes.h"
+#include "api/usual.h"
 #include "model/pipeline.h"
 
 namespace eider::api {
@@ -41,6 +43,23 @@ json::value steps_of(Context& context, const std::string& definition) {
 using Schedules = std::vector<engine::ScheduleView>;
 using Triggers = std::vector<engine::TriggerView>;
 using Files = std::shared_ptr<const workspace::Workspace>;
+
+/// The running runs that take longer than usual.
+json::array longer_runs(Context& context) {
+  json::array out;
+  const auto live = context.reader().live_attempts();
+  if (!live) return out;
+  Usuals usuals(context.reader(), context.options().clock->now());
+  for (const model::Attempt& attempt : *live) {
+    const auto run = context.reader().run(attempt.run_id);
+    if (!run || !*run || !usuals.is_long(**run, {attempt})) continue;
+    out.push_back({{"run_id", attempt.run_id},
+                   {"pipeline", (*run)->pipeline},
+                   {"since", shapes::time_text(attempt.claimed_at)},
+                   {"usually", short_duration(usuals.of((*run)->pipeline)->median)}});
+  }
+  return out;
+}
 
 /// How many deliveries are pending, by trigger. What cannot be read now is not shown.
 std::map<std::string, std::int64_t> pending_of(Context& context) {
@@ -132,6 +151,7 @@ void show_status(Context& context, const Call& call, const Respond& respond) {
       std::int64_t pending = 0;
       for (const auto& [trigger, count] : pending_of(context)) pending += count;
       out["triggers"] = triggers;
+      out["longer_than_usual"] = longer_runs(context);
       out["pending_deliveries"] = pending;
       respond(json_response(200, out));
     };

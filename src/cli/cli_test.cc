@@ -273,6 +273,7 @@ TEST(WithoutServer, WhatChangesSomethingNeedsAServer) {
                                              {"reload"},
                                              {"schedule", "pause", "daily/nightly"},
                                              {"cancel", "0192"},
+                                             {"retry", "0192"},
                                              {"run", "daily", "--detach"}}) {
     const Outcome outcome = program.run(words);
     EXPECT_EQ(outcome.code, 3) << words.front();

@@ -70,7 +70,12 @@ std::vector<std::string> values_of(Session& session, const Completion& wanted) {
   const std::map<std::string, std::string> few{{"limit", std::to_string(kIdsOffered)}};
   if (kind == "PIPELINE") return names_from(session, wanted, get("/api/v1/pipelines"), "name");
   if (kind == "SCHEDULE") return names_from(session, wanted, get("/api/v1/schedules"), "key");
-  if (kind == "RUN" || kind == "ID") return names_from(session, wanted, get("/api/v1/runs", few), "id");
+  if (kind == "ID") {
+    auto all = names_from(session, wanted, get("/api/v1/pipelines"), "name");
+    for (std::string& id : names_from(session, wanted, get("/api/v1/runs", few), "id")) all.push_back(std::move(id));
+    return all;
+  }
+  if (kind == "RUN") return names_from(session, wanted, get("/api/v1/runs", few), "id");
   if (kind == "ASSET") return names_from(session, wanted, get("/api/v1/assets"), "name");
   if (kind == "TRIGGER") return names_from(session, wanted, get("/api/v1/triggers"), "key");
   if (kind == "MATERIALIZATION") return names_from(session, wanted, get("/api/v1/materializations", few), "id");

@@ -1,4 +1,4 @@
-// `eider explain`: the chain of causes of one thing, and what followed from it.
+// `eider explain`: the chain of causes of one thing, and what followed from it; or what keeps a pipeline from running.
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
@@ -31,7 +31,36 @@ std::string where_more(const json::value& link) {
   return fmt::format("… more: `eider explain {}`", id);
 }
 
+/// The decisions about the run that was asked for, each with its code.
+void show_history(Stream& out, const json::value& body) {
+  for (const json::value& moment : list_of(body, "history")) {
+    const auto at = time_of(moment, "at");
+    out.line(fmt::format("{}      {}  {}", at ? to_seconds(*at) : "", safe(text_of(moment, "text")),
+                         out.paint(Colour::grey, "[" + safe(text_of(moment, "code")) + "]")));
+  }
+}
+
+/// What keeps a pipeline from running, and what will start it.
+int show_idle(Session& session, const json::value& body) {
+  Stream& out = session.out();
+  out.line(out.paint(Colour::bold, safe(text_of(body, "text"))));
+  const Instant now = session.now();
+  for (const json::value& reason : list_of(body, "reasons")) {
+    std::string when;
+    if (const auto since = time_of(reason, "since")) when = fmt::format(", since {}", with_relative(*since, now));
+    if (const auto until = time_of(reason, "until")) when = fmt::format(" ({})", relative(*until, now));
+    const std::string text = safe(text_of(reason, "text")) + when;
+    out.line(fmt::format("  {} {}", flag_of(reason, "keeps") ? "-" : "+",
+                         flag_of(reason, "keeps") ? out.paint(Colour::yellow, text) : text));
+    const std::string remedy = safe(text_of(reason, "remedy"));
+    out.line(fmt::format("    {}{}", out.paint(Colour::grey, "[" + safe(text_of(reason, "code")) + "]"),
+                         remedy.empty() ? "" : fmt::format("  `{}`", remedy)));
+  }
+  return exit_done;
+}
+
 int show_chain(Session& session, const json::value& body) {
+  if (text_of(body, "kind") == "pipeline") return show_idle(session, body);
   Stream& out = session.out();
   if (flag_of(body, "truncated")) out.line("… what was before is not shown");
   bool first = true;
@@ -51,6 +80,7 @@ int show_chain(Session& session, const json::value& body) {
     const bool plain = colour == Colour::grey || colour == Colour::green;
     out.line(fmt::format("{}  {}{}{}", at ? to_seconds(*at) : "", indent, arrow,
                          out.paint(plain ? Colour::none : colour, sentence(link, out.terminal()))));
+    if (part == "asked") show_history(out, body);
     if (flag_of(link, "more")) out.line(fmt::format("{:20}  {}  {}", "", indent, where_more(link)));
     first = false;
   }

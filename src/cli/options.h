@@ -27,6 +27,7 @@ enum class Verb {
   runs_show,
   logs,
   cancel,
+  retry,
   assets_list,
   assets_show,
   assets_graph,
@@ -38,6 +39,7 @@ enum class Verb {
   deliveries_retry,
   deliveries_skip,
   explain,
+  doctor,
   pools,
   reload,
   completion,
@@ -64,6 +66,7 @@ struct Options {
   bool leave_running = false, now = false;               // stop
   std::optional<std::string> note;                       // schedule pause, deliveries skip
   std::string cron, timezone, from, to, count;           // schedule preview
+  bool from_failed = false;                              // retry
   bool follow = false, raw = false;                      // logs
   std::string attempt, step;                             // logs
   std::string test_clock;                                // serve

@@ -23,6 +23,7 @@ std::string why(const json::value& run, Instant now) {
   if (const std::string error = text_of(run, "error"); !error.empty()) return first_line(error);
   if (text_of(run, "state") == "cancelled") return text_of(run, "reason_text");
   if (field(run, "cancel_asked_at").is_string()) return "is being cancelled";
+  if (const std::string longer = longer_than_usual(run); !longer.empty()) return longer;
   return {};
 }
 
@@ -78,6 +79,7 @@ Facts facts_of(const json::value& run, Instant now) {
   std::string state_text = state;
   if (const auto done = ratio_of(run, "progress")) state_text += fmt::format(", {:.0f} %", *done * 100);
   if (flag_of(run, "adopted")) state_text += ", taken over from an earlier server";
+  if (const std::string longer = longer_than_usual(run); !longer.empty()) state_text += ", " + longer;
   facts.add("state", state_text, colour_of(state));
   facts.add("cause", cause_in_full(run));
   facts.add("events", events_text(run));
@@ -101,6 +103,7 @@ Facts facts_of(const json::value& run, Instant now) {
 
 /// How an attempt or a step ended, beyond its outcome.
 std::string ending(const json::value& part) {
+  if (const auto from = number_of(part, "kept_from")) return fmt::format("kept from attempt {}", *from);
   // An error says the exit code or the signal itself, unless it was Eider that ended the step.
   if (std::string error = first_line(text_of(part, "error")); !error.empty()) return error;
   if (const auto code = number_of(part, "exit_code"); code && *code != 0) return fmt::format("exit code {}", *code);
@@ -187,6 +190,21 @@ int show_cancelled(Session& session, const json::value& body) {
   return exit_done;
 }
 
+int show_retried(Session& session, const json::value& body) {
+  Stream& out = session.out();
+  const std::string id = safe(text_of(body, "id"));
+  out.line(fmt::format("{} is queued again; `eider logs -f {}` follows it", id, id));
+  std::string kept;
+  for (const json::value& step : list_of(body, "kept")) {
+    if (step.is_string()) kept += (kept.empty() ? "" : ", ") + safe(std::string(step.get_string()));
+  }
+  if (!kept.empty()) out.line("kept: " + kept);
+  for (const json::value& step : list_of(body, "again")) {
+    out.line(fmt::format("done again: {} ({})", safe(text_of(step, "step")), safe(text_of(step, "why"))));
+  }
+  return exit_done;
+}
+
 }  // namespace
 
 int runs_list(Session& session) {
@@ -207,6 +225,13 @@ int cancel(Session& session) {
   return ask_and_show(session,
                       post("/api/v1/runs/" + api::encode_segment(session.options.target) + "/cancel", json::object{}),
                       Backend::Mode::server_only, show_cancelled);
+}
+
+int retry(Session& session) {
+  json::object how;
+  if (session.options.from_failed) how["from_failed"] = true;
+  return ask_and_show(session, post("/api/v1/runs/" + api::encode_segment(session.options.target) + "/retry", how),
+                      Backend::Mode::server_only, show_retried);
 }
 
 }  // namespace eider::cli

@@ -51,6 +51,12 @@ int show_status(Session& session, const json::value& body) {
   facts.add("runs", fmt::format("{} running{}, {} queued", text_of(body, "running"),
                                 left_over ? " when the server ended" : " of at most " + text_of(body, "max_workers"),
                                 text_of(body, "queued")));
+  std::string longer;
+  for (const json::value& run : list_of(body, "longer_than_usual")) {
+    longer += fmt::format("{}{} {} (usually {})", longer.empty() ? "" : "\n", text_of(run, "pipeline"),
+                          text_of(run, "run_id"), text_of(run, "usually"));
+  }
+  facts.add("longer than usual", longer, Colour::yellow);
   if (const auto pending = number_of(body, "pending_deliveries").value_or(0); pending > 0)
     facts.add("deliveries", fmt::format("{} pending", pending));
   if (const auto next = time_of(body, "next_due")) {

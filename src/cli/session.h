@@ -83,6 +83,7 @@ int occurrences(Session&);
 int runs_list(Session&);  // runs.cc
 int runs_show(Session&);
 int cancel(Session&);
+int retry(Session&);
 int assets_list(Session&);  // assets.cc
 int assets_show(Session&);
 int assets_graph(Session&);
@@ -94,6 +95,7 @@ int deliveries_show(Session&);
 int deliveries_retry(Session&);
 int deliveries_skip(Session&);
 int explain(Session&);       // explain.cc
+int doctor(Session&);        // doctor.cc
 int logs(Session&);          // logs.cc
 int run_pipeline(Session&);  // run_verb.cc
 int completion(Session&);    // completion.cc

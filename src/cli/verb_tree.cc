@@ -149,6 +149,11 @@ void VerbTree::Tree::add_server() {
   CLI::App* status = verb(&app_, "status", "Show the server and what it does", Verb::status,
                           "  eider status\n  eider status --json | jq .health");
   json(status);
+  CLI::App* doctor =
+      verb(&app_, "doctor", "Look for what is not well: stuck runs, long waits, wrong files, a full disk", Verb::doctor,
+           "  eider doctor            exit 0 all is well, 1 something was found, 3 no server is running\n"
+           "  eider doctor --json | jq -r '.findings[].code'");
+  json(doctor);
   CLI::App* reload = verb(&app_, "reload", "Make the server read its files again", Verb::reload,
                           "  eider reload            a file that is wrong keeps its last good version");
   json(reload);
@@ -258,6 +263,13 @@ void VerbTree::Tree::add_runs() {
                           "  eider cancel 0192f3c4-a1b2-7c3d      interrupt, 5 s, SIGTERM, 5 s, SIGKILL");
   target(cancel, "RUN", kRunAbout);
   json(cancel);
+  CLI::App* retry = verb(&app_, "retry", "Try a failed or cancelled run again, with a fresh budget", Verb::retry,
+                         "  eider retry 0192f3c4-a1b2-7c3d                  all of it\n"
+                         "  eider retry 0192f3c4-a1b2-7c3d --from-failed    steps that succeeded are kept");
+  target(retry, "RUN", kRunAbout);
+  retry->add_flag("--from-failed", options_.from_failed,
+                  "Keep the steps that succeeded: only the others are done again");
+  json(retry);
 }
 
 void VerbTree::Tree::add_assets() {
@@ -353,10 +365,11 @@ void VerbTree::Tree::selection(CLI::App* verb, const char* states) {
 
 void VerbTree::Tree::add_explain() {
   CLI::App* explain =
-      verb(&app_, "explain", "Show why something ran or did not: its chain of causes, and what followed", Verb::explain,
+      verb(&app_, "explain", "Show why something ran or did not, or what keeps a pipeline from running", Verb::explain,
            "  eider explain 0192f3c4-a1b2-7c3d       of a run, a materialization, a delivery or an occurrence\n"
+           "  eider explain flights_daily            what keeps it from running now, and what will start it\n"
            "  eider explain 0192f3c4-a1b2-7c3d --json | jq -r '.links[].text'");
-  target(explain, "ID", "An id of any of these, or the beginning of one");
+  target(explain, "ID", "An id of any of these, or the beginning of one; or a pipeline's name");
   json(explain);
 }
 

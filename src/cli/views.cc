@@ -97,6 +97,11 @@ void say_next_page(Session& session, const json::value& list) {
   session.options.limit.empty() ? session.say(said) : session.note(said);
 }
 
+std::string longer_than_usual(const json::value& run) {
+  if (!flag_of(run, "longer_than_usual")) return {};
+  return fmt::format("longer than usual ({})", text_of(field(run, "usual"), "median"));
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace eider::cli

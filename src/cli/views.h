@@ -36,5 +36,7 @@ std::vector<std::string> short_ids(const std::vector<std::string>& ids);
 /// Says how to go on where a list has a next page.
 void say_next_page(Session& session, const boost::json::value& list);
 std::string first_line(const std::string& text);
+/// `longer than usual (3m)` of a running run; or empty.
+std::string longer_than_usual(const boost::json::value& run);
 
 }  // namespace eider::cli

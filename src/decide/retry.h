@@ -1,6 +1,7 @@
 // What becomes of a run when an attempt is over, and how long a retry waits. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/time.h"
@@ -26,9 +27,12 @@ Micros look_again_delay(Micros waited);
 struct AttemptEndFacts {
   model::Outcome outcome = model::Outcome::succeeded;
   bool cancel_asked = false;
-  int failures = 0;       ///< before this one
-  int interruptions = 0;  ///< before this one
-  Micros waited{};        ///< since the run was first given back (released)
+  int failures = 0;                ///< before this one
+  int interruptions = 0;           ///< before this one
+  Micros waited{};                 ///< since the run was first given back (released)
+  std::optional<int> exit_code{};  ///< of the program that decided a failure
+  bool by_signal = false;          ///< a signal ended it
+  model::OnInterrupt on_interrupt = model::OnInterrupt::retry;
 };
 
 struct AttemptEndVerdict {
@@ -41,6 +45,9 @@ struct AttemptEndVerdict {
 /// - A commit point that was reached counts, even when somebody asked to cancel after it.
 /// - A cancel that was asked for wins over failure, crash and interruption: a killed run is never a success, and is
 ///   not tried again.
+/// - A failure that leaves attempts is tried again, unless the policy says of its exit code or of its cause that this
+/// is
+///   of no use. What a signal ended is a crash, whoever reports it.
 AttemptEndVerdict decide_attempt_end(const AttemptEndFacts& facts, const model::RetryPolicy& policy, double unit);
 
 }  // namespace eider::decide

@@ -105,6 +105,65 @@ TEST(AttemptEnd, EveryOutcomeWithAndWithoutBudgetAndCancel) {
   }
 }
 
+TEST(AttemptEnd, WhatIsNotTriedAgainSaysWhy) {
+  using model::RetryCause;
+  model::RetryPolicy policy;
+  policy.max_attempts = 3;
+  policy.on = {RetryCause::timeout, RetryCause::crash};
+  policy.final_exit_codes = {64, 65};
+  model::RetryPolicy on_error = policy;
+  on_error.on = {RetryCause::error};
+  struct Row {
+    const model::RetryPolicy& policy;
+    Outcome outcome;
+    int failures;
+    std::optional<int> exit_code;
+    bool by_signal;
+    RunEvent event;
+    std::string reason;
+  };
+  const Row rows[] = {
+      {policy, Outcome::timed_out, 0, 143, false, RunEvent::retry, ""},
+      {policy, Outcome::crashed, 0, {}, true, RunEvent::retry, ""},
+      {policy, Outcome::failed, 0, {}, true, RunEvent::retry, ""},  // a program that a signal ended has crashed
+      {policy, Outcome::failed, 0, 1, false, RunEvent::fail, "CauseNotRetried"},
+      {policy, Outcome::failed, 0, {}, false, RunEvent::fail, "CauseNotRetried"},  // SQL has no exit code
+      {policy, Outcome::failed, 0, 64, false, RunEvent::fail, "FinalExitCode"},
+      {policy, Outcome::failed, 2, 64, false, RunEvent::fail, "BudgetSpent"},
+      {policy, Outcome::timed_out, 0, 65, false, RunEvent::retry, ""},  // the code of a killed program says nothing
+      {policy, Outcome::crashed, 0, 64, false, RunEvent::retry, ""},    // nor does the worker's own
+      {on_error, Outcome::failed, 0, 1, false, RunEvent::retry, ""},
+      {on_error, Outcome::failed, 1, 65, false, RunEvent::fail, "FinalExitCode"},
+      {on_error, Outcome::timed_out, 0, {}, false, RunEvent::fail, "CauseNotRetried"},
+      {on_error, Outcome::crashed, 0, {}, false, RunEvent::fail, "CauseNotRetried"},
+      {on_error, Outcome::interrupted, 0, {}, false, RunEvent::interrupt, ""},  // has a budget of its own
+  };
+  int number = 0;
+  for (const Row& row : rows) {
+    AttemptEndFacts facts{row.outcome, false, row.failures, 0, {}};
+    facts.exit_code = row.exit_code;
+    facts.by_signal = row.by_signal;
+    const auto verdict = decide_attempt_end(facts, row.policy, 0.5);
+    EXPECT_EQ(verdict.event, row.event) << number;
+    EXPECT_EQ(verdict.reason, row.reason) << number;
+    EXPECT_EQ(verdict.outcome, row.outcome) << number++;
+  }
+}
+
+TEST(AttemptEnd, AnInterruptionCanBeTheEnd) {
+  AttemptEndFacts facts{Outcome::interrupted, false, 0, 0, {}};
+  facts.on_interrupt = model::OnInterrupt::fail;
+  auto verdict = decide_attempt_end(facts, {}, 0.5);
+  EXPECT_EQ(verdict.event, RunEvent::fail);
+  EXPECT_EQ(verdict.outcome, Outcome::interrupted);
+  EXPECT_EQ(verdict.reason, model::reason::interrupted_final);
+  facts.cancel_asked = true;
+  EXPECT_EQ(decide_attempt_end(facts, {}, 0.5).event, RunEvent::cancel) << "a cancel wins";
+  facts = {Outcome::released, false, 0, 0, {}};
+  facts.on_interrupt = model::OnInterrupt::fail;
+  EXPECT_EQ(decide_attempt_end(facts, {}, 0.5).event, RunEvent::release) << "what has not begun is not interrupted";
+}
+
 TEST(AttemptEnd, InterruptionsWaitForNothing) {
   EXPECT_EQ(decide_attempt_end({Outcome::interrupted, false, 0, 0}, {}, 0.5).delay, Micros(0));
 }

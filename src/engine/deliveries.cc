@@ -139,7 +139,7 @@ void Loop::retry_deliveries(Turn& turn, const RetryDeliveries& command) {
       retried.push_back(id);
       continue;
     }
-    const auto restarted = restart_run(turn, (*found)->run_id);
+    const auto restarted = restart_run(turn, (*found)->run_id, false);
     if (turn.failed()) return;
     if (!restarted && !command.which.id.empty()) return answer(restarted.error());
     if (restarted) retried.push_back(id);

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "decide/failure.h"
 #include "model/asset.h"
 #include "model/pipeline.h"
 #include "model/run.h"
@@ -169,7 +170,11 @@ struct RetryRun {
   std::string run_id;
   bool from_failed = false;  ///< steps that succeeded are kept, and not done again
   std::string asked_by;
-  std::function<void(Result<void>)> reply;
+  struct Answer {
+    std::vector<decide::StepVerdict> steps;  ///< with from_failed: which are kept, and why others are not
+  };
+  /// `conflict` names the state that it is in.
+  std::function<void(Result<Answer>)> reply;
 };
 struct PauseSchedule {
   std::string key;

@@ -109,14 +109,18 @@ class Loop {
   void request_line(const std::string& pipeline);
   void start_run(Turn& turn, const StartRun& command);
   void cancel_run(Turn& turn, const CancelRun& command);
-  void retry_run(Turn& turn, const RetryRun& command);
-  Result<bool> restart_run(Turn& turn, const std::string& run_id);
   void pause_schedule(Turn& turn, const PauseSchedule& command);
   void reload(Turn& turn, const Reload& command);
   void stop(const Stop& command);
   void turn_clock(const TurnClock& command);
   void answer_clock(Turn& turn, const TurnClock& command);
   void drain();
+
+  // retry.cc: what has ended, once more.
+  void retry_run(Turn& turn, const RetryRun& command);
+  Result<RetryRun::Answer> restart_run(Turn& turn, const std::string& run_id, bool from_failed);
+  Result<std::vector<wire::StepResult>> done_steps(const model::Run& run);
+  std::vector<wire::StepResult> kept_for(const model::Run& run, const model::Pipeline& pipeline) const;
 
   // due.cc: what the clock says.
   void decide_due(Turn& turn);

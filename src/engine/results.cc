@@ -26,7 +26,9 @@ std::string death_sentence(const supervise::AttemptOver& over) {
   return text;
 }
 
-model::Attempt attempt_row(const supervise::AttemptOver& over, const model::Attempt& live, Instant now) {
+/// `seen`: what its steps have told this server.
+model::Attempt attempt_row(const supervise::AttemptOver& over, const model::Attempt& live, const LiveRun* seen,
+                           Instant now) {
   model::Attempt attempt = live;
   attempt.finished_at = now;
   if (over.result) {
@@ -52,7 +54,17 @@ model::Attempt attempt_row(const supervise::AttemptOver& over, const model::Atte
   attempt.signal = over.signal;
   attempt.peak_memory_bytes = over.peak_memory_bytes;
   attempt.error = death_sentence(over);
+  if (seen && !seen->steps.empty()) attempt.steps = wire::steps_json(seen->steps);
   return attempt;
+}
+
+decide::AttemptEndFacts end_facts(const model::Run& run, const model::Attempt& attempt,
+                                  const workspace::LoadedPipeline* loaded) {
+  decide::AttemptEndFacts facts{*attempt.outcome, run.cancel_asked_at.has_value(), run.failures, run.interruptions, {}};
+  facts.exit_code = attempt.exit_code;
+  facts.by_signal = attempt.signal.has_value();
+  if (loaded) facts.on_interrupt = loaded->pipeline->on_interrupt;
+  return facts;
 }
 
 }  // namespace
@@ -139,14 +151,18 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   note_start(over);
   const model::Run run = *state_.run(over.run_id);
   const workspace::LoadedPipeline* loaded = state_.pipeline(run.pipeline);
-  model::Attempt attempt = attempt_row(over, live->second, turn.now());
-
-  decide::AttemptEndFacts facts{*attempt.outcome, run.cancel_asked_at.has_value(), run.failures, run.interruptions, {}};
+  const auto seen = live_.find(over.run_id);
+  model::Attempt attempt = attempt_row(over, live->second, seen == live_.end() ? nullptr : &seen->second, turn.now());
+  decide::AttemptEndFacts facts = end_facts(run, attempt, loaded);
   if (const auto since = released_since_.find(over.run_id); since != released_since_.end()) {
     facts.waited = turn.now() - since->second;
   }
   // Nobody's cancel that was committed: a server, perhaps the one before, has interrupted what ran when it stopped.
-  const bool ended_by_drain = *attempt.outcome == model::Outcome::cancelled && !facts.cancel_asked;
+  bool ended_by_drain = *attempt.outcome == model::Outcome::cancelled && !facts.cancel_asked;
+  if (ended_by_drain && facts.on_interrupt == model::OnInterrupt::fail && attempt.started_at) {
+    facts.outcome = model::Outcome::interrupted;  // it has begun, and may not begin again
+    ended_by_drain = false;
+  }
   if (ended_by_drain)
     facts.outcome = model::Outcome::released;  // the server's wish, not the run's fault: nothing is counted
   const auto verdict =

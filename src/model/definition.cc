@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
+#include "base/ids.h"
 #include "model/pipeline.h"
 
 namespace eider::model {
@@ -392,6 +393,16 @@ Result<Pipeline> parse_definition(std::string_view text) {
   }
   if (!error.empty()) return Error{ErrorCode::corrupt, "the stored definition is wrong at " + error};
   return p;
+}
+
+std::string step_hash(const Pipeline& pipeline, const Step& step) {
+  json::object content = write(step);
+  for (const char* key : {"sql_file", "sql_first_line", "timeout_us"}) content.erase(key);
+  if (pipeline.database) {
+    content["database"] = pipeline.database->file;
+    content["read_only"] = pipeline.database->read_only;
+  }
+  return content_hash(json::serialize(content));
 }
 
 }  // namespace eider::model

@@ -220,6 +220,9 @@ std::string definition_json(const Pipeline& pipeline);
 Result<Pipeline> parse_definition(std::string_view json);
 /// base::content_hash of definition_json.
 std::string definition_hash(std::string_view definition_json_text);
+/// The hash of what a step does and of what it works on: the same step of two definitions has the same. Where its text
+/// stands and how long it may take don't count.
+std::string step_hash(const Pipeline& pipeline, const Step& step);
 /// The hash by which a schedule's cursor knows its rule: of the timing only, so that a changed policy keeps it.
 std::string rule_hash(const Timing& timing);
 

@@ -90,6 +90,7 @@ class DataQueries {
   virtual Result<std::vector<std::string>> delivery_ids(const std::string& trigger, model::DeliveryState state,
                                                         int limit) = 0;
   virtual Result<std::optional<model::Run>> find_run(const std::string& id) = 0;
+  virtual Result<std::optional<model::Attempt>> newest_attempt(const std::string& run_id) = 0;
 };
 
 /// What the engine loads at boot.

@@ -168,6 +168,7 @@ struct ProcessWorkers::Impl {
     frame.attempt = job.attempt;
     frame.definition = *job.definition;
     frame.facts = job.facts;
+    frame.kept = job.kept;
     frame.folder = options.layout.run_folder(job.run_id);
     frame.log_limit_bytes = options.log_limit_bytes;
     if (options.clock_offset) frame.clock_offset = options.clock_offset();

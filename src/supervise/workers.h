@@ -24,6 +24,7 @@ struct HandOff {
   std::map<std::string, std::string> facts;
   Micros timeout{};  ///< the run's; the worker enforces it, the server stands behind it
   bool uses_sql = false;
+  std::vector<wire::StepResult> kept{};  ///< steps that are not done again
 };
 
 /// What happened to an attempt. Ended is sent only when the attempt is over: its lock is free and no process of it

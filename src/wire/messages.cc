@@ -38,7 +38,8 @@ constexpr auto fields_of(const Job*) {
                     Field{"facts", &Job::facts},
                     Field{"folder", &Job::folder},
                     Field{"log_limit_bytes", &Job::log_limit_bytes},
-                    Field{"clock_offset_us", &Job::clock_offset}};
+                    Field{"clock_offset_us", &Job::clock_offset},
+                    Field{"kept", &Job::kept, came_later}};
 }
 constexpr auto fields_of(const Cancel*) {
   return std::tuple{Field{"run_id", &Cancel::run_id}, Field{"attempt", &Cancel::attempt},
@@ -66,7 +67,11 @@ constexpr auto fields_of(const StepResult*) {
                     Field{"rows", &StepResult::rows},
                     Field{"error", &StepResult::error},
                     Field{"facts", &StepResult::facts},
-                    Field{"left_over_processes", &StepResult::left_over_processes}};
+                    Field{"left_over_processes", &StepResult::left_over_processes},
+                    Field{"said", &StepResult::said, came_later},
+                    Field{"content", &StepResult::content, came_later},
+                    Field{"unpublished", &StepResult::unpublished},
+                    Field{"kept_from", &StepResult::kept_from, came_later}};
 }
 constexpr auto fields_of(const StepEnded*) {
   return std::tuple{Field{"run_id", &StepEnded::run_id}, Field{"attempt", &StepEnded::attempt},
@@ -388,6 +393,8 @@ std::string encode_published(const PublishedSoFar& published) { return encode_me
 Result<AttemptResult> decode_result(std::string_view text) { return decode_one<AttemptResult>(text); }
 Result<PublishedSoFar> decode_published(std::string_view text) { return decode_one<PublishedSoFar>(text); }
 
+bool went_well(StepOutcome value) { return value == StepOutcome::succeeded || value == StepOutcome::receipt_found; }
+
 std::string steps_json(const std::vector<StepResult>& steps) {
   json::array out;
   for (const StepResult& step : steps) {
@@ -399,11 +406,41 @@ std::string steps_json(const std::vector<StepResult>& steps) {
     }
     shown.erase("facts");
     if (!step.facts.empty()) shown["facts"] = facts_json(step.facts);
-    if (step.error.empty()) shown.erase("error");
-    if (step.left_over_processes == 0) shown.erase("left_over_processes");
+    for (const char* key : {"error", "said", "content"}) {
+      if (shown.at(key).get_string().empty()) shown.erase(key);
+    }
+    for (const char* key : {"left_over_processes", "kept_from"}) {
+      if (shown.at(key) == json::value(0)) shown.erase(key);
+    }
     out.push_back(std::move(shown));
   }
   return made_utf8(json::serialize(out));
+}
+
+Result<std::vector<StepResult>> parse_steps(std::string_view text) {
+  std::vector<StepResult> out;
+  if (text.empty()) return out;
+  json::error_code error;
+  json::value stored = json::parse(json::string_view(text.data(), text.size()), error);
+  if (error || !stored.is_array()) return corrupt("the stored steps are no array");
+  for (json::value& value : stored.get_array()) {
+    if (!value.is_object()) return corrupt("a stored step is no object");
+    json::object& step = value.get_object();
+    for (const char* key : {"started_at", "finished_at"}) {
+      const json::value* at = step.if_contains(key);
+      const auto instant = at && at->is_string() ? parse_rfc3339(at->get_string()) : Result<Instant>(Instant{});
+      if (!instant) return instant.error();
+      if (at) step[std::string(key) + "_us"] = to_us(*instant);
+    }
+    const json::value* facts = step.if_contains("facts");
+    step["facts"] = facts ? json::value(json::serialize(*facts)) : json::value("");
+    for (const char* key : {"error", "left_over_processes"}) {
+      if (!step.contains(key)) step[key] = key[0] == 'e' ? json::value("") : json::value(0);
+    }
+    if (Problem problem = take(value, out.emplace_back()); !problem.empty())
+      return corrupt("a stored step: " + problem);
+  }
+  return out;
 }
 
 }  // namespace eider::wire

@@ -33,6 +33,30 @@ struct Welcome {
   std::string duckdb_library;  ///< path of libduckdb.so
 };
 
+enum class StepOutcome { succeeded, failed, timed_out, cancelled, skipped, receipt_found };
+const char* to_text(StepOutcome value);
+bool went_well(StepOutcome value);
+
+struct StepResult {
+  std::string step;
+  StepOutcome outcome = StepOutcome::succeeded;
+  std::optional<Instant> started_at;
+  std::optional<Instant> finished_at;
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  std::optional<std::int64_t> peak_memory_bytes;
+  std::optional<std::int64_t> rows;
+  std::string error;
+  std::string facts;            ///< JSON object of what the step wrote to $EIDER_OUTPUT, or empty
+  int left_over_processes = 0;  ///< processes of the step that had to be ended after it
+  // What a retry must know that does not do the step again (decide/failure.h).
+  std::string said{};     ///< its lines of $EIDER_OUTPUT about assets
+  std::string content{};  ///< model::step_hash
+  /// Assets that wait for publication with the step; known at the end of its attempt only.
+  std::optional<std::vector<std::string>> unpublished{};
+  int kept_from = 0;  ///< the attempt that did it; 0: this one
+};
+
 /// One attempt of one run, claimed and committed. The locked lock file's descriptor travels with this frame.
 struct Job {
   std::string run_id;
@@ -41,7 +65,8 @@ struct Job {
   std::map<std::string, std::string> facts;  ///< scheduled_for, partition, params, trigger …; absent = null
   std::string folder;                        ///< `.eider/runs/<run>`, absolute; made by the worker if missing
   std::int64_t log_limit_bytes = 0;
-  Micros clock_offset{};  ///< added to the worker's wall clock (a test clock's), else 0
+  Micros clock_offset{};           ///< added to the worker's wall clock (a test clock's), else 0
+  std::vector<StepResult> kept{};  ///< steps that are not done again, as an earlier attempt left them
 };
 
 /// End the current attempt: interrupt, then SIGTERM, then SIGKILL (design section 6). A result that is committed
@@ -74,23 +99,6 @@ struct StepProgress {
   int attempt = 0;
   std::string step;
   double fraction = 0;  ///< 0 to 1
-};
-
-enum class StepOutcome { succeeded, failed, timed_out, cancelled, skipped, receipt_found };
-const char* to_text(StepOutcome value);
-
-struct StepResult {
-  std::string step;
-  StepOutcome outcome = StepOutcome::succeeded;
-  std::optional<Instant> started_at;
-  std::optional<Instant> finished_at;
-  std::optional<int> exit_code;
-  std::optional<int> signal;
-  std::optional<std::int64_t> peak_memory_bytes;
-  std::optional<std::int64_t> rows;
-  std::string error;
-  std::string facts;            ///< JSON object of what the step wrote to $EIDER_OUTPUT, or empty
-  int left_over_processes = 0;  ///< processes of the step that had to be ended after it
 };
 
 struct StepEnded {
@@ -185,7 +193,9 @@ struct PublishedSoFar {
 };
 std::string encode_published(const PublishedSoFar& published);
 Result<PublishedSoFar> decode_published(std::string_view json);
-/// The steps as the API shows them: a JSON array.
+/// The steps as they are stored: a JSON array, times as RFC 3339.
 std::string steps_json(const std::vector<StepResult>& steps);
+/// Reads it back; an empty text is no steps.
+Result<std::vector<StepResult>> parse_steps(std::string_view json);
 
 }  // namespace eider::wire

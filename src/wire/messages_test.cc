@@ -41,6 +41,10 @@ StepResult any_step_result() {
   out.error = any<std::string>();
   out.facts = any<std::string>();
   out.left_over_processes = any<int>();
+  out.said = any<std::string>();
+  out.content = any<std::string>();
+  if (any<bool>()) out.unpublished = any<std::vector<std::string>>();
+  out.kept_from = any<int>();
   return out;
 }
 Rename any_rename() {
@@ -79,10 +83,10 @@ ToWorker any_to_worker() {
     case 0:
       return Welcome{any<std::string>(), any<bool>(), any<std::string>()};
     case 1:
-      return Job{any<std::string>(),         any<int>(),
-                 any<std::string>(),         any<std::map<std::string, std::string>>(),
-                 any<std::string>(),         any<std::int64_t>(),
-                 Micros(any<std::int64_t>())};
+      return Job{any<std::string>(),          any<int>(),
+                 any<std::string>(),          any<std::map<std::string, std::string>>(),
+                 any<std::string>(),          any<std::int64_t>(),
+                 Micros(any<std::int64_t>()), some(any_step_result)};
     case 2:
       return Cancel{any<std::string>(), any<int>(), any<std::string>()};
     default:
@@ -335,6 +339,63 @@ RC_GTEST_PROP(Messages, StepsForTheApiAreAlwaysValidJson, ()) {
   const json::value shown = json::parse(steps_json(steps), error);
   RC_ASSERT(!error);
   RC_ASSERT(shown.as_array().size() == steps.size());
+}
+
+/// What is stored is what a retry reads: all that it must know comes back.
+TEST(Messages, StoredStepsAreReadBack) {
+  StepResult step;
+  step.step = "build";
+  step.started_at = from_us(1'234'567);
+  step.finished_at = from_us(2'000'000);
+  step.exit_code = 0;
+  step.rows = 12;
+  step.facts = R"({"rows":12})";
+  step.said = "{\"materialized\":\"raw.x\"}\n";
+  step.content = "0123";
+  step.unpublished = {"raw.x"};
+  step.kept_from = 3;
+  StepResult plain;
+  plain.step = "load";
+  plain.outcome = StepOutcome::receipt_found;
+  plain.unpublished.emplace();
+  StepResult failed;
+  failed.step = "report";
+  failed.outcome = StepOutcome::failed;
+  failed.error = "it broke";
+  failed.left_over_processes = 2;
+  const std::string stored = steps_json({step, plain, failed});
+  const auto read = parse_steps(stored);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_EQ(read->size(), 3u);
+  EXPECT_EQ(steps_json(*read), stored);
+  EXPECT_EQ(read->at(0).started_at, step.started_at);
+  EXPECT_EQ(read->at(0).facts, step.facts);
+  EXPECT_EQ(read->at(0).said, step.said);
+  EXPECT_EQ(read->at(0).unpublished, step.unpublished);
+  EXPECT_EQ(read->at(0).kept_from, 3);
+  EXPECT_EQ(read->at(1).unpublished, std::vector<std::string>());
+  EXPECT_EQ(read->at(2).error, "it broke");
+  EXPECT_FALSE(read->at(2).unpublished.has_value());
+  EXPECT_TRUE(parse_steps("")->empty());
+  for (const char* bad : {"{}", "[7]", "nonsense", R"([{"step":"s"}])", R"([{"step":"s","outcome":"flew"}])",
+                          R"([{"step":"s","outcome":"succeeded","started_at":"yesterday"}])"}) {
+    EXPECT_FALSE(parse_steps(bad).ok()) << bad;
+  }
+}
+
+/// An eider that knows no kept steps has written and reads the same frames.
+TEST(Messages, WhatCameLaterMayBeMissing) {
+  const auto job = decode_to_worker(
+      R"({"version":1,"kind":"job","run_id":"r","attempt":1,"definition":"{}","facts":{},"folder":"/f",)"
+      R"("log_limit_bytes":1,"clock_offset_us":0})");
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  EXPECT_TRUE(std::get<Job>(*job).kept.empty());
+  const auto ended = decode_to_server(
+      R"({"version":1,"kind":"step_ended","run_id":"r","attempt":1,"result":{"step":"s","outcome":"succeeded",)"
+      R"("error":"","facts":"","left_over_processes":0}})");
+  ASSERT_TRUE(ended.ok()) << ended.error().message;
+  EXPECT_EQ(std::get<StepEnded>(*ended).result.content, "");
+  EXPECT_FALSE(std::get<StepEnded>(*ended).result.unpublished.has_value());
 }
 
 TEST(Messages, StepsForTheApi) {

@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "wire/layout.h"
+#include "worker/facts.h"
 
 namespace eider::worker {
 namespace {
@@ -83,10 +84,34 @@ Result<void> Attempt::prepare() {
                                       [this] { return now(); },
                                       [this](const std::string& step) { return strays_of(step); }});
   nodes_ = std::vector<Node>(pipeline_.steps.size());
-  for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].step = &pipeline_.steps[i];
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    nodes_[i].step = &pipeline_.steps[i];
+    nodes_[i].content = model::step_hash(pipeline_, pipeline_.steps[i]);
+  }
+  if (auto kept = take_kept(); !kept) return kept;
   add_publish_nodes();
   if (auto written = write_events(run_); !written) return written;
   return publishing_->prepare();
+}
+
+/// Their ends are told like any other's, so that whoever looks at the run sees them.
+Result<void> Attempt::take_kept() {
+  for (const wire::StepResult& kept : job_.kept) {
+    Node* node = node_of(kept.step);
+    if (node == nullptr)
+      return Error{ErrorCode::corrupt, fmt::format("step {} is to be kept, and is not there", kept.step)};
+    if (kept.kept_from == 0) return Error{ErrorCode::corrupt, fmt::format("step {} is kept from nowhere", kept.step)};
+    auto said = parse_facts(kept.said);
+    if (!said) return said.error();
+    facts_bytes_ += kept.facts.size() + kept.said.size();
+    said_.insert(said_.end(), said->said.begin(), said->said.end());
+    note(kept.step, fmt::format("kept: attempt {} has done it", kept.kept_from));
+    ended_.push_back(kept.step);
+    node->result = kept;
+    services_.reports.send(wire::StepEnded{job_.run_id, job_.attempt, kept});
+  }
+  if (!job_.kept.empty()) log_->flush();
+  return {};
 }
 
 void Attempt::fail(std::string error) { stop(model::Outcome::failed, std::move(error)); }

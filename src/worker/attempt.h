@@ -6,6 +6,8 @@
 // A cancel or the run's time-out ends all steps and starts no more; it wins over exit code 0 (O-22), and loses only
 // to the commit point (the result file).
 //
+// A step that is kept (`retry --from-failed`) is over before the attempt begins, with the result that it had.
+//
 // To publish is a node of the DAG like a step: what is published `after` a step needs that step, and what needs the
 // step needs it; what is published at the end needs all. Only a failed one is shown as a step. What was published
 // before the end stays so, however the attempt ends.
@@ -77,10 +79,14 @@ class Attempt {
     double progress = -1;
     bool publishes = false;  ///< none of the pipeline's steps
     std::string after;       ///< of one that publishes: the step, or empty for the end of the run
+    std::string content;     ///< model::step_hash
+    std::map<std::string, std::string> staged_before;  ///< Publishing::staged when it began
+    std::vector<std::string> staged{};                 ///< assets whose staged files changed while it ran
   };
 
   Result<void> make_places();
   Result<void> prepare();
+  Result<void> take_kept();
   void fail(std::string error);
   void stop(model::Outcome why, std::string error);
   void stop_running(wire::StepOutcome why);
@@ -101,6 +107,8 @@ class Attempt {
   void note_end(const Node& node, const wire::StepResult& result);
   void settle_step(Node& node, wire::StepResult result);
   void file_is_held(Node& node);
+  bool is_kept(const std::string& step) const;
+  void note_staged(Node& node) const;
   std::vector<int> strays_of(const std::string& step) const;
   void report_progress();
   Node* node_of(const std::string& step);
@@ -119,6 +127,7 @@ class Attempt {
   bool end();
   bool family_is_gone();
   wire::AttemptResult make_result();
+  std::vector<std::string> unpublished_of(const Node& node) const;
   Result<void> write_result(const wire::AttemptResult& result) const;
   void commit(wire::AttemptResult& result);
   void clean_up(const wire::AttemptResult& result);

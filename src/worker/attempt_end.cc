@@ -61,6 +61,20 @@ bool Attempt::end() {
   return true;
 }
 
+/// What waits for publication with a step: it goes with the attempt.
+std::vector<std::string> Attempt::unpublished_of(const Node& node) const {
+  std::vector<std::string> out;
+  for (const model::Publish& publish : pipeline_.publishes) {
+    const bool after_it = !publish.after.empty() && publish.after == node.step->id;
+    const bool staged = std::find(node.staged.begin(), node.staged.end(), publish.asset) != node.staged.end();
+    const auto& done = published_.publications;
+    const bool published =
+        std::any_of(done.begin(), done.end(), [&](const auto& one) { return one.asset == publish.asset; });
+    if ((after_it || staged) && !published) out.push_back(publish.asset);
+  }
+  return out;
+}
+
 wire::AttemptResult Attempt::make_result() {
   wire::AttemptResult result;
   result.run_id = job_.run_id;
@@ -74,7 +88,7 @@ wire::AttemptResult Attempt::make_result() {
   for (const std::string& step : ended_) {
     const Node& node = *node_of(step);
     const wire::StepResult& ended = *node.result;
-    peak = std::max(peak, ended.peak_memory_bytes.value_or(0));
+    if (ended.kept_from == 0) peak = std::max(peak, ended.peak_memory_bytes.value_or(0));
     if (ended.exit_code) last_exit_code = ended.exit_code;
     // The first step that went wrong decides; a stopped run shows how its step ended, as a detail.
     if (decides(ended.outcome) && !result.exit_code && !result.signal && (stopped_ || result.error.empty())) {
@@ -86,6 +100,7 @@ wire::AttemptResult Attempt::make_result() {
       }
     }
     result.steps.push_back(ended);
+    if (ended.kept_from == 0) result.steps.back().unpublished = unpublished_of(node);
   }
   result.peak_memory_bytes = peak;
   if (stopped_) {

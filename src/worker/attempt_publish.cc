@@ -33,7 +33,8 @@ void Attempt::add_publish_nodes() {
       at_end = true;
       continue;
     }
-    if (!seen.insert(publish.after).second) continue;
+    // With a step that is kept, what is published after it has been (decide/failure.h).
+    if (is_kept(publish.after) || !seen.insert(publish.after).second) continue;
     const std::string id = node_id(publish.after);
     for (model::Step& step : pipeline_.steps) {
       if (std::find(step.needs.begin(), step.needs.end(), publish.after) != step.needs.end()) step.needs.push_back(id);

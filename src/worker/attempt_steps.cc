@@ -18,10 +18,6 @@ constexpr Micros kHeldFileLongestWait = std::chrono::seconds(5);
 constexpr std::size_t kAllFactsLimitBytes = 16 * facts_limit_bytes;
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-bool went_well(wire::StepOutcome outcome) {
-  return outcome == wire::StepOutcome::succeeded || outcome == wire::StepOutcome::receipt_found;
-}
-
 std::string timeout_text(const model::Step& step) {
   return step.timeout ? fmt::format("timed out after {}", format_duration(*step.timeout)) : std::string();
 }
@@ -80,6 +76,7 @@ bool Attempt::start_ready() {
 
 void Attempt::start_step(Node& node) {
   node.started_at = now();
+  node.staged_before = publishing_->staged();
   if (!started_at_) started_at_ = node.started_at;
   if (node.step->kind == model::Step::Kind::sql) {
     start_sql(node);
@@ -199,6 +196,7 @@ std::map<std::string, std::string> Attempt::facts_for(const Node& node) const {
 void Attempt::end_step(Node& node) {
   wire::StepResult result = node.run->result();
   node.run.reset();
+  note_staged(node);
   if (node.publishes) take_published(node);
   if (node.step->kind == model::Step::Kind::run && result.outcome == wire::StepOutcome::succeeded) {
     take_facts(node, result);
@@ -209,15 +207,16 @@ void Attempt::end_step(Node& node) {
 /// What its program has written to $EIDER_OUTPUT; a step that writes what can't be has failed.
 void Attempt::take_facts(const Node& node, wire::StepResult& result) {
   auto facts = read_facts(output_file(run_, node.step->id));
-  if (facts && facts_bytes_ + facts->json.size() + facts->said_bytes > kAllFactsLimitBytes) {
+  if (facts && facts_bytes_ + facts->json.size() + facts->said_lines.size() > kAllFactsLimitBytes) {
     facts = Error{ErrorCode::refused, fmt::format("the facts of all steps are over {} bytes", kAllFactsLimitBytes)};
   }
   if (facts) {
     if (auto taken = take_said(node, std::move(facts->said)); !taken) facts = taken.error();
   }
   if (facts) {
-    facts_bytes_ += facts->json.size() + facts->said_bytes;
+    facts_bytes_ += facts->json.size() + facts->said_lines.size();
     result.facts = std::move(facts->json);
+    result.said = std::move(facts->said_lines);
     result.rows = facts->rows;
   } else {
     result.outcome = wire::StepOutcome::failed;
@@ -240,6 +239,7 @@ void Attempt::settle_step(Node& node, wire::StepResult result) {
   services_.reactor.cancel_timer(std::exchange(node.timeout, 0));
   services_.reactor.cancel_timer(std::exchange(node.held_timer, 0));
   result.step = node.step->id;
+  result.content = node.content;
   result.started_at = node.started_at;
   if (node.started_at) result.finished_at = now();
   if (result.outcome == StepOutcome::timed_out && result.error.empty()) {
@@ -280,6 +280,18 @@ void Attempt::file_is_held(Node& node) {
     node.held_timer = 0;
     if (node.run && !stopped_) node.run->try_again();
   });
+}
+
+bool Attempt::is_kept(const std::string& step) const {
+  return std::any_of(job_.kept.begin(), job_.kept.end(), [&](const auto& kept) { return kept.step == step; });
+}
+
+/// What changed while several steps ran may be the work of each.
+void Attempt::note_staged(Node& node) const {
+  for (const auto& [asset, state] : publishing_->staged()) {
+    const auto before = node.staged_before.find(asset);
+    if (before == node.staged_before.end() || before->second != state) node.staged.push_back(asset);
+  }
 }
 
 std::vector<int> Attempt::strays_of(const std::string& step) const {

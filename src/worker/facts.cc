@@ -84,7 +84,7 @@ Result<void> take_line(int number, std::string_view line, json::object& merged, 
     auto said = said_in(number, value.get_object());
     if (!said) return said.error();
     facts.said.push_back(std::move(*said));
-    facts.said_bytes += line.size();
+    facts.said_lines.append(line).push_back('\n');
   } else {
     for (const auto& entry : value.get_object()) merged[entry.key()] = entry.value();
   }
@@ -107,9 +107,12 @@ Result<Facts> read_facts(const std::string& path) {
                              "a published file and only its name here",
                              facts_limit_bytes)};
   }
+  return parse_facts(*text);
+}
+
+Result<Facts> parse_facts(std::string_view rest) {
   Facts facts;
   json::object merged;
-  std::string_view rest = *text;
   for (int number = 1; !rest.empty(); ++number) {
     const std::size_t newline = rest.find('\n');
     const std::string_view line = rest.substr(0, newline);

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -36,12 +37,14 @@ struct Facts {
   std::string json;  ///< an object; empty: the step wrote nothing
   std::optional<std::int64_t> rows;
   std::vector<Said> said;
-  std::size_t said_bytes = 0;  ///< of these lines
+  std::string said_lines;  ///< the same as they were written
 };
 
 /// A missing or empty file is no facts. Errors name the line and say what belongs there: no JSON, no object, a key or
 /// a value that a line about an asset can't have; or the file is over 1 MiB.
 Result<Facts> read_facts(const std::string& path);
+/// The same of the file's content.
+Result<Facts> parse_facts(std::string_view text);
 /// A line of the file that can't be what it says, for whoever knows more of it.
 Error bad_line(int line, const std::string& why, const std::string& instead);
 /// {"step": facts, …} of steps whose facts are not empty.

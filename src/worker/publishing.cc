@@ -173,6 +173,16 @@ Result<std::vector<wire::Rename>> Publishing::collect(const std::string& after) 
   return renames;
 }
 
+std::map<std::string, std::string> Publishing::staged() const {
+  std::map<std::string, std::string> out;
+  for (const Staged& one : all_) {
+    struct stat info {};
+    if (::lstat(one.staged.c_str(), &info) != 0) continue;
+    out[one.asset] = fmt::format("{} {} {}.{}", info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+  }
+  return out;
+}
+
 void Publishing::clean_up() const {
   // What can't be removed stays on the list; the server says so when it tries again.
   [[maybe_unused]] const auto removed = wire::remove_staged(layout_, id_);

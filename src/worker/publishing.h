@@ -39,6 +39,8 @@ class Publishing {
   /// is synced, with all that is in it. The renames that are to be on record before they are done. What can be known
   /// before them is an error here, while nothing is published.
   Result<std::vector<wire::Rename>> collect(const std::string& after) const;
+  /// What is staged now: by asset, what tells one state of its file or folder from another.
+  std::map<std::string, std::string> staged() const;
   /// Removes what is left of what was staged, and the list. Not while the renames may be repeated.
   void clean_up() const;
 

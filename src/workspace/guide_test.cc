@@ -42,5 +42,15 @@ TEST(Guide, ExamplesOfDataTriggersLoadWithoutAWord) {
   EXPECT_EQ(loaded->pipelines.size(), 4u);
 }
 
+TEST(Guide, ExamplesOfFailureLoadWithoutAWord) {
+  const TestFolder folder;
+  EXPECT_EQ(write_examples(guide() / "failure.md", folder), 1);
+  folder.write("eider.yaml", "");
+  const auto loaded = load_workspace(folder.path());
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(lines_of(loaded->diagnostics), std::vector<std::string>{});
+  EXPECT_EQ(loaded->pipelines.size(), 1u);
+}
+
 }  // namespace
 }  // namespace eider::workspace

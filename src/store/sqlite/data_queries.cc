@@ -58,6 +58,12 @@ std::string delivery_ids() {
          " LIMIT ?";
 }
 
+std::string newest_attempt() {
+  return fmt::format(
+      "SELECT {} FROM runs AS r JOIN attempts AS a ON a.run = r.seq WHERE r.id = ? ORDER BY a.number DESC LIMIT 1",
+      attempt_columns);
+}
+
 std::string pending_counts() {
   return "SELECT trigger, count(*) FROM deliveries INDEXED BY deliveries_by_trigger WHERE state = 0 GROUP BY trigger"
          " ORDER BY trigger";
@@ -94,6 +100,7 @@ DataStore::DataStore(std::unique_ptr<Connection> connection)
       find_delivery_(*connection_, deliveries_where("sqlite_autoindex_deliveries_1", "d.id = ?")),
       delivery_ids_(*connection_, data_sql::delivery_ids()),
       find_run_(*connection_, fmt::format("SELECT {} FROM runs WHERE id = ?", run_columns)),
+      newest_attempt_(*connection_, data_sql::newest_attempt()),
       triggers_(*connection_, fmt::format("SELECT {} FROM triggers ORDER BY trigger", trigger_columns)),
       pending_counts_(*connection_, data_sql::pending_counts()) {}
 
@@ -177,6 +184,11 @@ Result<std::vector<std::string>> DataStore::delivery_ids(const std::string& trig
 Result<std::optional<model::Run>> DataStore::find_run(const std::string& id) {
   Rows rows(find_run_, id);
   return read_first(rows, read_run);
+}
+
+Result<std::optional<model::Attempt>> DataStore::newest_attempt(const std::string& run_id) {
+  Rows rows(newest_attempt_, run_id);
+  return read_first(rows, read_attempt);
 }
 
 Result<OpenData> DataStore::load_data() {

@@ -31,6 +31,7 @@ class DataStore : public Store {
   Result<std::vector<std::string>> delivery_ids(const std::string& trigger, model::DeliveryState state,
                                                 int limit) override;
   Result<std::optional<model::Run>> find_run(const std::string& id) override;
+  Result<std::optional<model::Attempt>> newest_attempt(const std::string& run_id) override;
 
  protected:
   explicit DataStore(std::unique_ptr<Connection> connection);
@@ -52,6 +53,7 @@ class DataStore : public Store {
   Statement find_delivery_;
   Statement delivery_ids_;
   Statement find_run_;
+  Statement newest_attempt_;
   Statement triggers_;
   Statement pending_counts_;
 };
@@ -67,6 +69,7 @@ std::string first_failed();
 std::string deliveries_of();
 std::string events_of();
 std::string delivery_ids();
+std::string newest_attempt();
 std::string pending_counts();
 }  // namespace data_sql
 

@@ -92,6 +92,7 @@ void expect_data_plans(Connection& c) {
                with_lookups({"deliveries_pending_partition (trigger=? AND partition=?)"}));
   expect_walks(c, data_sql::first_failed(), with_lookups({of_trigger + ")"}));
   expect_walks(c, data_sql::delivery_ids(), {of_trigger + ")"});
+  expect_walks(c, data_sql::newest_attempt(), {"sqlite_autoindex_runs_1 (id=?)", "a USING PRIMARY KEY (run=?)"});
   expect_walks(c, data_sql::pending_counts(), {"deliveries_by_trigger (state=?)"});
   expect_walks(c, data_sql::deliveries_of(), with_lookups({"deliveries_of_run (run_id=?)"}));
   expect_walks(c, data_sql::events_of(), {"deliveries_of_run (run_id=?)", "m USING INTEGER PRIMARY KEY (rowid=?)"});

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/ids.h"
+
 namespace eider::worker::duck {
 namespace {
 
@@ -123,13 +125,16 @@ bool ScriptRun::begin() {
   if (!simple("beginning the transaction", "BEGIN TRANSACTION")) return false;
   if (!keeps_receipt()) return true;
   const std::string table = fmt::format("{}.main.{}", quote_identifier(connection_.catalog), receipts_table);
-  const std::vector<Parameter> key{request_.run_id, request_.step_id};
+  // A step that was given another script since is another one: what it has committed stays, and it runs.
+  const std::string step = request_.step_id + "@" + content_hash(request_.sql).substr(0, 16);
+  // An earlier eider kept the step's name alone.
   auto rows = run_bound(library_, connection_.handle.get(),
-                        fmt::format("SELECT 1 FROM {} WHERE run_id = $1 AND step = $2", table), key);
+                        fmt::format("SELECT 1 FROM {} WHERE run_id = $1 AND step IN ($2, $3)", table),
+                        {request_.run_id, step, request_.step_id});
   if (rows && *rows == 0) {
     // First of all writes, so that one to a second DuckDB file is refused at its own line.
-    rows =
-        run_bound(library_, connection_.handle.get(), fmt::format("INSERT INTO {} VALUES ($1, $2, now())", table), key);
+    rows = run_bound(library_, connection_.handle.get(), fmt::format("INSERT INTO {} VALUES ($1, $2, now())", table),
+                     {request_.run_id, step});
     if (rows) return true;
   }
   (void)run_sql(library_, connection_.handle.get(), "ROLLBACK");

@@ -27,8 +27,24 @@ TEST_F(ScriptRunTest, a_repeated_step_finds_its_receipt) {
   EXPECT_EQ(run(*connect(file_), script(request.sql, "run-2")).kind, Kind::succeeded);
   EXPECT_EQ(value(*connect(file_), "select count(*) from t"), "2");
   EXPECT_EQ(
-      value(*connect(file_), "select string_agg(run_id || '/' || step, ' ' order by run_id) from _eider_receipts"),
+      value(*connect(file_),
+            "select string_agg(run_id || '/' || split_part(step, '@', 1), ' ' order by run_id) from _eider_receipts"),
       "run-1/build run-2/build");
+}
+
+TEST_F(ScriptRunTest, a_step_with_another_script_is_another_step) {
+  EXPECT_EQ(run(*connect(file_), script("create table t as select 1 i")).kind, Kind::succeeded);
+  const ScriptRequest mended = script("create or replace table t as select 2 i");
+  EXPECT_EQ(run(*connect(file_), mended).kind, Kind::succeeded);
+  EXPECT_EQ(value(*connect(file_), "select i from t"), "2");
+  EXPECT_EQ(run(*connect(file_), mended).kind, Kind::receipt_found);
+}
+
+TEST_F(ScriptRunTest, a_receipt_of_an_earlier_eider_counts) {
+  const ScriptRequest request = script("create table t (i int)");
+  EXPECT_EQ(run(*connect(file_), script("select 1", "run-0")).kind, Kind::succeeded);
+  (void)value(*connect(file_), "insert into _eider_receipts values ('run-1', 'build', now()) returning 1");
+  EXPECT_EQ(run(*connect(file_), request).kind, Kind::receipt_found);
 }
 
 TEST_F(ScriptRunTest, a_failed_step_leaves_nothing_and_can_be_repeated) {
