@@ -111,16 +111,26 @@ class Loop {
   void cancel_run(Turn& turn, const CancelRun& command);
   void retry_run(Turn& turn, const RetryRun& command);
   Result<bool> restart_run(Turn& turn, const std::string& run_id);
-  void pause_schedule(Turn& turn, const PauseSchedule& command);
   void reload(Turn& turn, const Reload& command);
   void stop(const Stop& command);
   void turn_clock(const TurnClock& command);
   void answer_clock(Turn& turn, const TurnClock& command);
   void drain();
 
+  // pauses.cc: schedules that stand still.
+  void pause_schedule(Turn& turn, const PauseSchedule& command);
+  void resume_schedule(Turn& turn, const PauseSchedule& command, const ScheduleEntry& entry);
+  /// The pause that pause_after_failures asks for when this run fails now; none when it does not. False: the turn
+  /// failed.
+  bool pause_after_failures(Turn& turn, const model::Run& failing, model::ChangeSet& changes);
+
   // due.cc: what the clock says.
   void decide_due(Turn& turn);
   bool decide_schedule(Turn& turn, const ScheduleEntry& entry);
+  bool know_what_ran(Turn& turn, decide::DueFacts& facts);
+  model::ChangeSet changes_of(const ScheduleEntry& entry, const decide::DueDecision& decision, Instant stands_at,
+                              Instant now) const;
+  void follow_decision(Turn& turn, const decide::DueDecision& decision);
   bool decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::DueDecision& decision);
   void decide_expired(Turn& turn);
   void place_cursors(Turn& turn);
