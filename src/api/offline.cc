@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/cases.h"
+#include "decide/due.h"
 #include "decide/rule.h"
 #include "wire/workspace_lock.h"
 #include "workspace/catalog.h"
@@ -67,14 +68,26 @@ std::vector<engine::ScheduleView> Offline::schedules(const std::optional<std::st
         view.paused = cursor->second.paused;
         view.paused_at = cursor->second.paused_at;
         view.note = cursor->second.note;
+        view.reason = cursor->second.reason;
+      } else if (schedule.paused) {
+        view.paused = true;
+        view.note = schedule.note;
+        view.reason = model::reason::starts_paused;
       }
+      view.delay = decide::jitter_delay(view.key, schedule.jitter);
       if (auto rule = decide::make_rule(schedule.timing)) {
         view.description = rule->describe();
-        if (!view.paused) {
-          view.next = schedule.timing.from_completion
-                          ? next_after_completion(*rule, view, cursor == cursors.end() ? nullptr : &cursor->second)
-                          : rule->next(clock_->now());
+        if (auto exclusions = decide::make_exclusions(schedule, workspace_->calendars, rule->zone())) {
+          view.exclusions = *exclusions;
         }
+        if (!view.paused && schedule.timing.from_completion) {
+          view.next = next_after_completion(*rule, view, cursor == cursors.end() ? nullptr : &cursor->second);
+        } else if (!view.paused && view.exclusions) {
+          const auto found = view.exclusions->next(*rule, clock_->now() - view.delay);
+          view.next = found.at;
+          view.next_unknown = found.unknown;
+        }
+        if (view.next) *view.next += view.delay;
       }
       out.push_back(std::move(view));
     }
@@ -222,7 +235,7 @@ engine::StatusView Offline::status() {
     view.queued = static_cast<int>(queued->items.size());
   if (!workspace_) return view;
   view.pipelines = static_cast<int>(workspace_->pipelines.size());
-  view.broken_files = static_cast<int>(workspace_->broken.size());
+  view.broken_files = static_cast<int>(workspace_->broken.size() + workspace_->broken_calendars.size());
   view.max_workers = workspace_->settings.max_workers;
   for (const engine::ScheduleView& schedule : schedules(std::nullopt)) {
     ++view.schedules;

@@ -18,7 +18,8 @@ constexpr std::size_t kCursorLimitBytes = 200;
 constexpr std::size_t kKeyLimitBytes = 400;
 constexpr const char* kTimeExpected = "a time by RFC 3339, such as 2026-03-29T01:00:00Z";
 const std::initializer_list<std::string_view> kStates = {"queued", "running", "succeeded", "failed", "cancelled"};
-const std::initializer_list<std::string_view> kDecisions = {"run", "skipped", "missed", "coalesced", "paused"};
+const std::initializer_list<std::string_view> kDecisions = {"run",       "skipped",  "missed",
+                                                            "coalesced", "excluded", "paused"};
 const std::initializer_list<std::string_view> kDeliveryStates = {"pending", "claimed", "delivered", "failed",
                                                                  "skipped"};
 constexpr const char* kTriggerExpected = "`pipeline/id` of a trigger, such as flights_daily/on_flights";
@@ -164,7 +165,7 @@ std::optional<model::Decision> QueryReader::decision() {
   if (!text) return std::nullopt;
   using enum model::Decision;
   // `excluded` is for calendars, which nothing reads yet.
-  for (const model::Decision value : {run, skipped, missed, coalesced, paused}) {
+  for (const model::Decision value : {run, skipped, missed, coalesced, excluded, paused}) {
     if (*text == model::to_text(value)) return value;
   }
   fail("decision", "one of " + listed(kDecisions), nearest_of(*text, kDecisions));

@@ -14,6 +14,7 @@ namespace json = boost::json;
 
 constexpr int kUpcomingShown = 5;
 constexpr std::int64_t kPreviewDefault = 10;
+constexpr model::Misfire kCatchUps[] = {model::Misfire::skip, model::Misfire::latest, model::Misfire::all};
 
 std::vector<std::string> keys_of(const std::vector<engine::ScheduleView>& views) {
   std::vector<std::string> keys;
@@ -58,20 +59,18 @@ Result<json::object> shown_schedule(Context& context, const engine::ScheduleView
   return shapes::schedule(view, newest->items.empty() ? std::nullopt : std::optional(newest->items.front()));
 }
 
-void set_paused(Context& context, const Call& call, bool paused, std::optional<std::string> note,
-                const Respond& respond) {
+void set_paused(Context& context, const Call& call, engine::PauseSchedule command, const Respond& respond) {
   const auto key = key_from_path(call, respond);
   if (!key) return;
-  context.send(engine::PauseSchedule{*key, paused, std::move(note), {}}, respond,
-               [&context, key = *key, respond](const Result<void>& done) {
-                 if (!done && done.error().code == ErrorCode::not_found)
-                   return respond_unknown_schedule(context, key, respond);
-                 if (!done) return respond(error_response(done.error()));
-                 with_schedule(context, key, respond, [&context, respond](const engine::ScheduleView& view) {
-                   auto shown = shown_schedule(context, view);
-                   respond(shown ? json_response(200, *shown) : error_response(shown.error()));
-                 });
-               });
+  command.key = *key;
+  context.send(std::move(command), respond, [&context, key = *key, respond](const Result<void>& done) {
+    if (!done && done.error().code == ErrorCode::not_found) return respond_unknown_schedule(context, key, respond);
+    if (!done) return respond(error_response(done.error()));
+    with_schedule(context, key, respond, [&context, respond](const engine::ScheduleView& view) {
+      auto shown = shown_schedule(context, view);
+      respond(shown ? json_response(200, *shown) : error_response(shown.error()));
+    });
+  });
 }
 
 /// A schedule that is in no file and in no history is a slip of the pen, not an empty list.
@@ -98,14 +97,6 @@ void respond_with_no_occurrences(Context& context, const std::string& parameter,
             engine::AskPipelines{}, respond,
             [schedules, show](const std::vector<engine::PipelineView>& pipelines) { show(schedules, pipelines); });
       });
-}
-
-/// The coming instants of a schedule. With `from: completion` only the next one is known, and `then` says the rest.
-Result<json::array> coming(const engine::ScheduleView& view, Instant after, std::optional<Instant> until, int count) {
-  const model::Timing& timing = view.schedule.timing;
-  if (!timing.from_completion) return upcoming(timing, after, until, count);
-  if (!view.next || *view.next <= after) return json::array();
-  return upcoming_one(timing, *view.next, until);
 }
 
 json::value then_of(const engine::ScheduleView& view) {
@@ -163,7 +154,7 @@ void show_schedule(Context& context, const Call& call, const Respond& respond) {
     auto cursor = context.reader().cursor(view.key);
     if (!cursor) return respond(error_response(cursor.error()));
     (*shown)["cursor"] = *cursor ? json::value(shapes::cursor(**cursor)) : json::value(nullptr);
-    auto instants = coming(view, context.options().clock->now(), std::nullopt, kUpcomingShown);
+    auto instants = upcoming(view, {context.options().clock->now() - view.delay, std::nullopt, kUpcomingShown});
     if (!instants) return respond(error_response(instants.error()));
     (*shown)["upcoming"] = *std::move(instants);
     (*shown)["then"] = then_of(view);
@@ -178,15 +169,27 @@ void pause_schedule(Context& context, const Call& call, const Respond& respond) 
   if (body.has("note")) note = body.text("note", 1000);
   if (query.problem()) return respond(problem_response(*query.problem()));
   if (body.problem()) return respond(problem_response(*body.problem()));
-  set_paused(context, call, true, std::move(note), respond);
+  set_paused(context, call, {{}, true, std::move(note), {}}, respond);
 }
 
 void resume_schedule(Context& context, const Call& call, const Respond& respond) {
   const QueryReader query(call.request, {});
-  const BodyReader body(call.request, {});
+  BodyReader body(call.request, {"catch_up"});
+  engine::PauseSchedule command;
+  command.paused = false;
+  if (body.has("catch_up")) {
+    const std::string written = body.text("catch_up", 10);
+    const auto found = std::find_if(std::begin(kCatchUps), std::end(kCatchUps),
+                                    [&](model::Misfire each) { return written == model::to_text(each); });
+    if (found == std::end(kCatchUps)) {
+      body.fail("catch_up", "skip, latest or all");
+    } else {
+      command.catch_up = *found;
+    }
+  }
   if (query.problem()) return respond(problem_response(*query.problem()));
   if (body.problem()) return respond(problem_response(*body.problem()));
-  set_paused(context, call, false, std::nullopt, respond);
+  set_paused(context, call, std::move(command), respond);
 }
 
 void preview_schedule(Context& context, const Call& call, const Respond& respond) {
@@ -195,8 +198,8 @@ void preview_schedule(Context& context, const Call& call, const Respond& respond
   const auto to = query.time("to");
   const auto count = query.number("count", 1, kLargestPage);
   if (query.problem()) return respond(problem_response(*query.problem()));
-  const Instant after = from.value_or(context.options().clock->now());
-  if (to && *to < after) {
+  const Instant now = context.options().clock->now();
+  if (to && *to < from.value_or(now)) {
     constexpr const char* expected = "a time that is not before `from`";
     return respond(problem_response(parameter_problem("to", wrong_value(format_rfc3339(*to), expected), expected)));
   }
@@ -204,10 +207,14 @@ void preview_schedule(Context& context, const Call& call, const Respond& respond
   if (!key) return;
   // With an end and no number, all up to the end are wanted.
   const auto most = static_cast<int>(count.value_or(to ? kLargestPage : kPreviewDefault));
-  with_schedule(context, *key, respond, [after, to, most, respond](const engine::ScheduleView& view) {
-    auto items = coming(view, after, to, most);
-    if (!items) return respond(error_response(items.error()));
+  with_schedule(context, *key, respond, [from, now, to, most, respond](const engine::ScheduleView& view) {
+    // What jitter holds back is still to come.
+    const Instant after = from.value_or(now - view.delay);
+    auto items = upcoming(view, {after, to, most});
+    auto next = next_run(view, after);
+    if (!items || !next) return respond(error_response(items ? next.error() : items.error()));
     json::object body = shapes::list(*std::move(items), std::nullopt);
+    body.insert(next->begin(), next->end());
     body["then"] = then_of(view);
     body["paused"] = view.paused;
     respond(json_response(200, body));

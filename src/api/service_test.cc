@@ -246,6 +246,10 @@ TEST_F(ServiceTest, CancelPauseResumeReloadStop) {
   EXPECT_EQ(body(paused).at("paused"), json::value(true));
   EXPECT_EQ(loop_.pause_asked->note, "holidays");
   EXPECT_EQ(body(post("/api/v1/schedules/flights_daily/nightly/resume", "")).at("paused"), json::value(false));
+  EXPECT_EQ(loop_.pause_asked->catch_up, model::Misfire::skip);
+  EXPECT_EQ(post("/api/v1/schedules/flights_daily/nightly/resume", R"({"catch_up":"all"})").status, 200);
+  EXPECT_EQ(loop_.pause_asked->catch_up, model::Misfire::all);
+  EXPECT_EQ(post("/api/v1/schedules/flights_daily/nightly/resume", R"({"catch_up":"some"})").status, 400);
   EXPECT_EQ(post("/api/v1/schedules/flights_daily/nope/pause", "").status, 404);
   EXPECT_EQ(body(post("/api/v1/reload", "")).at("diagnostics").at(0).at("line"), json::value(3));
   EXPECT_EQ(post("/api/v1/stop", R"({"leave_running":true,"now":true})").status, 400);
@@ -259,7 +263,10 @@ TEST_F(ServiceTest, SchedulesPreviewTheSpringGap) {
   const json::value preview = body(get("/api/v1/schedules/flights_daily/nightly/preview?count=2"));
   EXPECT_EQ(preview.at("items").at(0),
             json::parse(R"({"scheduled_for":"2026-03-29T01:00:00Z","timezone":"Europe/Brussels",
-    "local":"2026-03-29T03:00:00+02:00","offset":"+02:00","shifted":true})"));
+    "local":"2026-03-29T03:00:00+02:00","offset":"+02:00","shifted":true,"due_at":"2026-03-29T01:00:00Z",
+    "decision":"run","reason":"Due","reason_text":"it was due","calendar":null,"run_id":null})"));
+  EXPECT_EQ(preview.at("next_run"), json::value("2026-03-29T01:00:00Z"));
+  EXPECT_EQ(preview.at("next_run_unknown"), json::value(false));
   EXPECT_EQ(preview.at("items").at(1).at("scheduled_for"), json::value("2026-03-30T00:30:00Z"));
   const json::value to =
       body(get("/api/v1/schedules/flights_daily/nightly/preview?from=2026-03-28T12:00:00Z&to=2026-04-07T00:30:00Z"));

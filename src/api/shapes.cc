@@ -212,6 +212,7 @@ json::object occurrence(const model::Occurrence& occurrence) {
   out["reason"] = text_or_null(occurrence.reason);
   out["reason_text"] = reason_text(occurrence.reason);
   out["run_id"] = text_or_null(occurrence.run_id);
+  out["calendar"] = text_or_null(occurrence.calendar);
   return out;
 }
 
@@ -230,10 +231,20 @@ json::object schedule(const engine::ScheduleView& view, const std::optional<mode
   out["max_catchup"] = schedule.max_catchup;
   out["catchup_window"] = format_duration(schedule.catchup_window);
   out["queue_limit"] = schedule.queue_limit;
+  out["exclude"] = json::array(schedule.exclude.begin(), schedule.exclude.end());
+  out["only"] = json::array(schedule.only.begin(), schedule.only.end());
+  out["start"] = time_or_null(schedule.start);
+  out["end"] = time_or_null(schedule.end);
+  out["jitter"] = format_duration(schedule.jitter);
+  out["delay"] = format_duration(view.delay);
+  out["pause_after_failures"] = schedule.pause_after_failures;
   out["paused"] = view.paused;
   out["paused_at"] = time_or_null(view.paused_at);
+  out["paused_reason"] = text_or_null(view.reason);
+  out["paused_reason_text"] = view.reason.empty() ? json::value(nullptr) : json::value(reason_text(view.reason));
   out["note"] = text_or_null(view.note);
   out["next"] = time_or_null(view.next);
+  out["next_unknown"] = view.next_unknown;
   out["last"] = last ? time_text(last->scheduled_until) : json::value(nullptr);
   out["last_decision"] = last ? json::value(model::to_text(last->decision)) : json::value(nullptr);
   out["last_run_id"] = last ? text_or_null(last->run_id) : json::value(nullptr);

@@ -69,6 +69,7 @@ std::string what_changed(const workspace::Reloaded& reloaded) {
   add(reloaded.removed.size(), "removed");
   add(reloaded.kept.size(), "kept at the last good version");
   if (reloaded.settings_changed) out += out.empty() ? "settings changed" : ", settings changed";
+  if (reloaded.calendars_changed) out += out.empty() ? "calendars changed" : ", calendars changed";
   return out.empty() ? "nothing has changed" : out;
 }
 

@@ -103,6 +103,10 @@ void EventLines::show_one(const model::Change& change) {
             [&](const model::OccurrencesDecided& decided) {
               for (const model::Occurrence& o : decided.occurrences) {
                 if (o.decision == model::Decision::run) continue;
+                // A row that grew: it was said when it began.
+                if (o.decision == model::Decision::excluded && o.scheduled_for <= decided.expected_decided_until) {
+                  continue;
+                }
                 const std::string which =
                     o.count == 1 ? format_rfc3339(o.scheduled_for)
                                  : fmt::format("{} instants {} to {}", o.count, format_rfc3339(o.scheduled_for),
@@ -112,7 +116,9 @@ void EventLines::show_one(const model::Change& change) {
               }
             },
             [&](const model::SchedulePaused& paused) {
-              line(yellow, paused.paused ? "paused" : "resumed", paused.schedule, {}, paused.note);
+              std::string why = paused.note;
+              if (why.empty() && paused.paused) why = model::reason_sentence(paused.reason);
+              line(yellow, paused.paused ? "paused" : "resumed", paused.schedule, {}, why);
             },
             [&](const model::AssetMaterialized& published) { show_published(published); },
             [&](const model::TriggerReplayed& replayed) {

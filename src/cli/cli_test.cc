@@ -295,8 +295,8 @@ TEST(WithoutServer, WrongRequestsAreExplained) {
       {{"occurrences", "nope"},
        "there is no pipeline `nope` in this workspace or its history; `eider pipelines list` shows them"},
       {{"occurrences", "--decision", "coalesce"},
-       "--decision: `coalesce` is wrong: expected one of run, skipped, missed, coalesced or paused; did you mean "
-       "`coalesced`?"},
+       "--decision: `coalesce` is wrong: expected one of run, skipped, missed, coalesced, excluded or paused; did you "
+       "mean `coalesced`?"},
       {{"runs", "show", "zz"},
        "`zz` is no run's id: expected 4 or more of its characters 0-9, a-f and -; `eider runs list` shows them"},
       {{"runs", "show", "0192"}, "there is no run 0192; `eider runs list` shows them"},

@@ -83,7 +83,7 @@ std::vector<std::string> values_of(Session& session, const Completion& wanted) {
   if (kind == "STATE" && wanted.verb.starts_with("eider deliveries"))
     return {"pending", "claimed", "delivered", "failed", "skipped"};
   if (kind == "STATE") return {"queued", "running", "succeeded", "failed", "cancelled"};
-  if (kind == "DECISION") return {"run", "skipped", "missed", "coalesced", "paused"};
+  if (kind == "DECISION") return {"run", "skipped", "missed", "coalesced", "excluded", "paused"};
   if (kind == "WHEN") return {"auto", "always", "never"};
   if (kind == "SHELL") return {"bash", "zsh", "fish"};
   if (kind == "OF") return {"pipeline", "workspace"};

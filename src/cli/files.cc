@@ -72,11 +72,12 @@ int validate(Session& session) {
   const Counts counts = count(*loaded);
   const bool good = loaded->usable && counts.errors == 0;
   if (session.options.json) {
-    session.print_json(json::serialize(json::object{{"ok", good},
-                                                    {"pipelines", loaded->pipelines.size()},
-                                                    {"schedules", counts.schedules},
-                                                    {"broken_files", loaded->broken.size()},
-                                                    {"diagnostics", api::shapes::diagnostics(loaded->diagnostics)}}));
+    session.print_json(
+        json::serialize(json::object{{"ok", good},
+                                     {"pipelines", loaded->pipelines.size()},
+                                     {"schedules", counts.schedules},
+                                     {"broken_files", loaded->broken.size() + loaded->broken_calendars.size()},
+                                     {"diagnostics", api::shapes::diagnostics(loaded->diagnostics)}}));
     return good ? exit_done : exit_wrong;
   }
   for (const Diagnostic& diagnostic : loaded->diagnostics) session.out().line(painted(diagnostic, session.out()));
@@ -86,7 +87,8 @@ int validate(Session& session) {
   } else {
     sum = fmt::format("{} and {} are good", counted(std::ssize(loaded->pipelines), "pipeline"),
                       counted(counts.schedules, "schedule"));
-    if (!loaded->broken.empty()) sum += fmt::format("; {} not loaded", counted(std::ssize(loaded->broken), "file"));
+    const auto broken = std::ssize(loaded->broken) + std::ssize(loaded->broken_calendars);
+    if (broken > 0) sum += fmt::format("; {} not loaded", counted(broken, "file"));
   }
   if (counts.errors > 0) sum += fmt::format("; {}", counted(counts.errors, "error"));
   if (counts.warnings > 0) sum += fmt::format("; {}", counted(counts.warnings, "warning"));
@@ -98,8 +100,10 @@ int validate(Session& session) {
 }
 
 int schema(Session& session) {
-  const auto of =
-      session.options.target == "workspace" ? workspace::SchemaOf::workspace : workspace::SchemaOf::pipeline;
+  const std::string& target = session.options.target;
+  const auto of = target == "workspace"  ? workspace::SchemaOf::workspace
+                  : target == "calendar" ? workspace::SchemaOf::calendar
+                                         : workspace::SchemaOf::pipeline;
   session.out().print(workspace::schema_json(of));
   return exit_done;
 }

@@ -64,6 +64,7 @@ struct Options {
   std::vector<std::string> pairs;                        // run -p k=v
   bool queue = false, detach = false;                    // run
   bool leave_running = false, now = false;               // stop
+  std::string catch_up;                                  // schedule resume
   std::optional<std::string> note;                       // schedule pause, deliveries skip
   std::string cron, timezone, from, to, count;           // schedule preview
   bool from_failed = false;                              // retry

@@ -45,14 +45,16 @@ int show_schedules(Session& session, const json::value& body) {
     const auto since = time_of(each, "paused_at");
     const Cell when = flag_of(each, "paused")
                           ? Cell(since ? "paused " + relative(*since, session.now()) : "paused", Colour::yellow)
-                          : Cell(next ? relative(*next, session.now()) : "never");
+                          : Cell(next                            ? relative(*next, session.now())
+                                 : flag_of(each, "next_unknown") ? "unknown"
+                                                                 : "never");
     table.row({text_of(each, "key"),
                text_of(each, "rule"),
                text_of(each, "timezone"),
                when,
                last ? relative(*last, session.now()) : "",
                {decision, colour_of(decision)},
-               text_of(each, "note")});
+               text_of(each, "note").empty() ? text_of(each, "paused_reason_text") : text_of(each, "note")});
   }
   if (table.empty()) {
     session.note("no schedules");
@@ -63,14 +65,33 @@ int show_schedules(Session& session, const json::value& body) {
   return exit_done;
 }
 
+/// What is unusual about an instant of a preview: `moved by a clock change; excluded: weekends`.
+Cell remarks(const json::value& item) {
+  std::string said;
+  const auto add = [&said](const std::string& remark) { said += (said.empty() ? "" : "; ") + remark; };
+  if (flag_of(item, "shifted")) add("moved by a clock change");
+  const std::string decision = text_of(item, "decision");
+  if (decision == "excluded") {
+    add(fmt::format("excluded: {}{}", text_of(item, "reason") == model::reason::not_in_calendar ? "not in " : "",
+                    text_of(item, "calendar")));
+  } else if (decision != "run" && !decision.empty()) {
+    const std::string by = text_of(item, "run_id");
+    add(fmt::format("would be {}: {}{}", decision, text_of(item, "reason_text"), by.empty() ? "" : " (" + by + ")"));
+  }
+  const auto due = time_of(item, "due_at");
+  const auto at = time_of(item, "scheduled_for");
+  if (due && at && *due != *at && decision != "excluded") {
+    add(fmt::format("due {} later, at {}", format_duration(*due - *at), to_millis(format_rfc3339(*due))));
+  }
+  return {said, Colour::yellow};
+}
+
 /// What comes: the instants that are known, and the rule after them where it has no instants of its own.
 bool show_coming(Session& session, const json::array& items, const std::string& then) {
   Table table({"DUE (UTC)", "LOCAL", "ZONE", ""});
   for (const json::value& each : items) {
-    table.row({to_millis(text_of(each, "scheduled_for")),
-               to_millis(text_of(each, "local")),
-               text_of(each, "timezone"),
-               {flag_of(each, "shifted") ? "moved by a clock change" : "", Colour::yellow}});
+    table.row({to_millis(text_of(each, "scheduled_for")), to_millis(text_of(each, "local")), text_of(each, "timezone"),
+               remarks(each)});
   }
   if (!table.empty()) table.print(session.out());
   if (!then.empty()) session.out().line(safe(table.empty() ? then : "then " + then));
@@ -80,10 +101,29 @@ bool show_coming(Session& session, const json::array& items, const std::string& 
 int show_preview(Session& session, const json::value& body) {
   if (!show_coming(session, list_of(body, "items"), text_of(body, "then")))
     session.say("it does not fire in that time");
+  const json::array& items = list_of(body, "items");
+  const bool none_runs = !items.empty() && std::all_of(items.begin(), items.end(), [](const json::value& item) {
+    return text_of(item, "decision") == "excluded";
+  });
+  if (none_runs) {
+    const auto next = time_of(body, "next_run");
+    session.say(next ? "it runs next for " + with_relative(*next, session.now())
+                : flag_of(body, "next_run_unknown")
+                    ? "when it runs next is not known: its calendars leave nothing as far as is looked ahead"
+                    : "it never runs: its calendars, start and end leave nothing");
+  }
   if (flag_of(body, "paused")) {
     session.error().line("the schedule is paused: none of these is due before `eider schedule resume`");
   }
   return exit_done;
+}
+
+std::string names_of(const json::value& body, std::string_view key) {
+  std::string out;
+  for (const json::value& name : list_of(body, key)) {
+    if (name.is_string()) out += (out.empty() ? "" : ", ") + std::string(name.get_string());
+  }
+  return out;
 }
 
 int show_schedule(Session& session, const json::value& body) {
@@ -100,6 +140,7 @@ int show_schedule(Session& session, const json::value& body) {
             : since ? "paused since " + with_relative(*since, now)
                     : "paused",
             paused ? Colour::yellow : Colour::green);
+  facts.add("paused by", text_of(body, "paused_reason_text"));
   facts.add("note", text_of(body, "note"));
   facts.add("overlap", text_of(body, "overlap"));
   facts.add("misfire", fmt::format("{}, later than {} is late", text_of(body, "misfire"), text_of(body, "grace")));
@@ -108,6 +149,16 @@ int show_schedule(Session& session, const json::value& body) {
               fmt::format("at most {}, within {}", text_of(body, "max_catchup"), text_of(body, "catchup_window")));
   }
   if (text_of(body, "overlap") == "queue") facts.add("queue limit", text_of(body, "queue_limit"));
+  facts.add("exclude", names_of(body, "exclude"));
+  facts.add("only", names_of(body, "only"));
+  facts.add("start", text_of(body, "start"));
+  facts.add("end", text_of(body, "end"));
+  if (const std::string jitter = text_of(body, "jitter"); !jitter.empty() && jitter != "0s") {
+    facts.add("jitter", fmt::format("up to {}; always {} later", jitter, text_of(body, "delay")));
+  }
+  if (const auto failures = number_of(body, "pause_after_failures").value_or(0); failures > 0) {
+    facts.add("pauses after", counted(failures, "failed run") + " in a row");
+  }
   if (const auto next = time_of(body, "next")) facts.add("next", with_relative(*next, now));
   if (const auto last = time_of(body, "last")) {
     const std::string run = text_of(body, "last_run_id");
@@ -195,7 +246,7 @@ Result<json::array> preview_cron(const Options& options, Instant now) {
   model::Timing timing;
   timing.cron = options.cron;
   if (!options.timezone.empty()) timing.timezone = options.timezone;
-  return api::upcoming(timing, after, *to, count);
+  return api::upcoming(timing, {after, *to, count});
 }
 
 int set_paused(Session& session, const char* how, const json::value& body) {
@@ -252,7 +303,11 @@ int schedule_pause(Session& session) {
   return set_paused(session, "/pause", body);
 }
 
-int schedule_resume(Session& session) { return set_paused(session, "/resume", json::object{}); }
+int schedule_resume(Session& session) {
+  json::object body;
+  if (!session.options.catch_up.empty()) body["catch_up"] = session.options.catch_up;
+  return set_paused(session, "/resume", body);
+}
 
 int occurrences(Session& session) {
   const Options& options = session.options;

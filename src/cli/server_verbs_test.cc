@@ -43,8 +43,10 @@ TEST(WithServer, RequestsAreWhatWasAskedFor) {
   program.run({"runs", "show", "a/../b"});
   program.run({"schedule", "pause", "daily/nightly"});
   program.run({"schedule", "pause", "daily/nightly", "--note", ""});
+  program.run({"schedule", "resume", "daily/nightly", "--catch-up", "latest"});
   const auto asked = server.asked();
-  ASSERT_EQ(asked.size(), 8u);
+  ASSERT_EQ(asked.size(), 9u);
+  EXPECT_EQ(boost::json::parse(asked[8].body), boost::json::parse(R"({"catch_up":"latest"})"));
   EXPECT_EQ(boost::json::parse(asked[6].body), boost::json::parse("{}")) << "an earlier note stays";
   EXPECT_EQ(boost::json::parse(asked[7].body), boost::json::parse(R"({"note":""})"));
   const std::map<std::string, std::string> query{

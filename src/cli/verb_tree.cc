@@ -129,8 +129,10 @@ void VerbTree::Tree::add_files() {
   json(validate);
   CLI::App* schema =
       verb(&app_, "schema", "Print the JSON Schema of the files, for editors", Verb::schema,
-           "  eider schema pipeline > pipeline.schema.json\n  eider schema workspace > eider.schema.json");
-  target(schema, "OF", "pipeline (default) or workspace", false)->check(CLI::IsMember({"pipeline", "workspace"}));
+           "  eider schema pipeline > pipeline.schema.json\n  eider schema workspace > eider.schema.json\n"
+           "  eider schema calendar > calendar.schema.json");
+  target(schema, "OF", "pipeline (default), workspace or calendar", false)
+      ->check(CLI::IsMember({"pipeline", "workspace", "calendar"}));
 }
 
 void VerbTree::Tree::add_server() {
@@ -222,16 +224,21 @@ void VerbTree::Tree::add_schedules() {
   pause->add_option("--note", options_.note, "Why; shown with the schedule. Without it an earlier note stays")
       ->type_name("TEXT");
   json(pause);
-  CLI::App* resume = verb(schedule, "resume", "Resume a schedule: it starts from now", Verb::schedule_resume,
-                          "  eider schedule resume flights_daily/nightly");
+  CLI::App* resume = verb(schedule, "resume", "Resume a schedule: it goes on from now", Verb::schedule_resume,
+                          "  eider schedule resume flights_daily/nightly\n"
+                          "  eider schedule resume flights_daily/nightly --catch-up latest");
   target(resume, "SCHEDULE", "pipeline/id");
+  text(resume, "--catch-up", options_.catch_up, "WHAT",
+       "What fell due in the pause: skip it (default), run the latest of it, or all")
+      ->check(CLI::IsMember({"skip", "latest", "all"}));
   json(resume);
   CLI::App* occurrences =
       verb(&app_, "occurrences", "List what was decided about each due instant, and why", Verb::occurrences,
            "  eider occurrences\n  eider occurrences flights_daily/nightly --limit 10\n"
            "  eider occurrences --decision missed");
   target(occurrences, "SCHEDULE", "pipeline/id, or a pipeline for all of its schedules", false);
-  text(occurrences, "--decision", options_.decision, "DECISION", "Only run, skipped, missed, coalesced or paused");
+  text(occurrences, "--decision", options_.decision, "DECISION",
+       "Only run, skipped, missed, coalesced, excluded or paused");
   pages(occurrences, kNewestFirst);
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/ids.h"
 #include "decide/overlap.h"
+#include "decide/span.h"
 
 namespace eider::decide {
 namespace {
@@ -11,56 +13,171 @@ namespace {
 using model::Decision;
 using model::Occurrence;
 
-using IdSource = std::function<std::string()>;
-
 constexpr Micros one(1);
-
-/// The undecided instants of one schedule: (after, until].
-struct Span {
-  Instant first{};
-  Instant last{};
-  std::int64_t count = 0;
-};
-
-std::optional<Instant> first_after(const DueFacts& facts, Instant after) {
-  return facts.schedule.timing.from_completion ? facts.rule.next_after_completion(after) : facts.rule.next(after);
-}
 
 class Planner {
  public:
+  /// What is due at `now` are the instants up to its horizon: jitter delays them all by the same.
   Planner(const DueFacts& facts, Instant now, int limit, const IdSource& new_id)
-      : facts_(facts), now_(now), limit_(limit), new_id_(new_id), active_(facts.active) {}
+      : facts_(facts), now_(now), horizon_(now - facts.delay), limit_(limit), new_id_(new_id), active_(facts.active) {}
 
   std::vector<DueDecision> plan() {
-    const auto due = span(facts_.cursor.decided_until, now_);
-    if (!due) return {};
-    const bool late = now_ - due->first > facts_.schedule.grace;
-    if (!late) {
-      each_on_time(facts_.cursor.decided_until);
+    collect();
+    const auto first =
+        std::find_if(spans_.begin(), spans_.end(), [](const Span& span) { return span.kind == Span::Kind::may_run; });
+    const bool late = first != spans_.end() && horizon_ - first->first > facts_.schedule.grace;
+    if (late && facts_.schedule.misfire == model::Misfire::latest) {
+      run_latest();
+    } else if (late && facts_.schedule.misfire == model::Misfire::all) {
+      run_all();
     } else {
-      switch (facts_.schedule.misfire) {
-        case model::Misfire::skip:
-          skip_late(*due);
-          break;
-        case model::Misfire::latest:
-          run_latest(*due);
-          break;
-        case model::Misfire::all:
-          run_all(*due);
-          break;
-      }
+      each_on_time();
     }
     return std::move(out_);
   }
 
-  std::optional<Span> span(Instant after, Instant until) const {
-    const auto first = first_after(facts_, after);
-    if (!first || *first > until) return std::nullopt;
-    // A fixed delay has one instant at a time: the next one is known when this one's run has ended.
-    if (facts_.schedule.timing.from_completion) return Span{*first, *first, 1};
-    const auto last = facts_.rule.previous(until);
-    EIDER_CHECK(last && *last >= *first, "previous() is the inverse of next()");
-    return Span{*first, *last, facts_.rule.count(after, until)};
+  /// The instants of a pause: `chosen` run, the others were paused, whatever else holds for them.
+  std::vector<DueDecision> resume(const std::vector<Instant>& chosen, bool catch_up) {
+    Instant after = facts_.cursor.decided_until;
+    for (const Instant at : chosen) {
+      paused_between(after, at - one);
+      out_.push_back(decide_one(at, model::reason::resumed, catch_up));
+      after = at;
+    }
+    paused_between(after, horizon_);
+    return std::move(out_);
+  }
+
+ private:
+  bool full() const { return static_cast<int>(out_.size()) >= limit_; }
+
+  /// As many spans as this turn can decide.
+  void collect() {
+    Spans spans(facts_, facts_.cursor.decided_until, horizon_);
+    while (static_cast<int>(spans_.size()) < limit_) {
+      auto span = spans.next();
+      if (!span) return;
+      spans_.push_back(*std::move(span));
+    }
+  }
+
+  /// Of one span: what lies in (after, until]. None: nothing does.
+  std::optional<Span> part(const Span& span, Instant after, Instant until) const {
+    after = std::max(after, span.first - one);
+    until = std::min(until, span.last);
+    if (after == span.first - one && until == span.last) return span;
+    if (facts_.schedule.timing.from_completion || after >= until) return std::nullopt;
+    Span out = span;
+    out.count = facts_.rule.count(after, until);
+    if (out.count == 0) return std::nullopt;
+    out.first = *facts_.rule.next(after);
+    out.last = *facts_.rule.previous(until);
+    return out;
+  }
+
+  /// Each by itself, as overlap says. misfire: skip: what is late is missed, in one row a span.
+  void each_on_time() {
+    const bool skips = facts_.schedule.misfire == model::Misfire::skip;
+    const Instant on_time_after = skips ? horizon_ - facts_.schedule.grace - one : Instant::min();
+    for (const Span& span : spans_) {
+      if (full()) return;
+      if (!passes_over(span)) continue;
+      if (const auto late = part(span, Instant::min(), on_time_after)) {
+        without_run({row(*late, Decision::missed, model::reason::misfire_skip)}, late->last);
+      }
+      run_each(span, on_time_after, model::reason::due, false);
+    }
+  }
+
+  /// misfire: latest. The newest that may run does, whatever its age; all others are coalesced into it, in one decision
+  /// with it. Where that is more than a turn can hold, the oldest are decided first, and name no run.
+  void run_latest() {
+    const std::vector<Instant> found = newest_to_run(facts_, facts_.cursor.decided_until, horizon_, 1);
+    EIDER_CHECK(!found.empty(), "the first that may run is there");
+    const Instant newest = found.front();
+    std::vector<Occurrence> before;
+    std::size_t i = 0;
+    for (; i < spans_.size() && spans_[i].first <= newest; ++i) {
+      const Span& span = spans_[i];
+      if (span.kind == Span::Kind::excluded) before.push_back(excluded_row(span));
+      if (span.kind != Span::Kind::may_run) continue;
+      const auto others = part(span, Instant::min(), newest - one);
+      if (others) before.push_back(row(*others, Decision::coalesced, model::reason::newer_due));
+    }
+    if (spans_[i - 1].last < newest) return without_run(std::move(before), spans_[i - 1].last);
+    const bool late = horizon_ - newest > facts_.schedule.grace;
+    DueDecision decision = decide_one(newest, late ? model::reason::late : model::reason::due, false);
+    for (Occurrence& each : before) {
+      if (each.decision == Decision::coalesced) each.run_id = decision.run_id;
+    }
+    decision.occurrences.insert(decision.occurrences.begin(), std::make_move_iterator(before.begin()),
+                                std::make_move_iterator(before.end()));
+    out_.push_back(std::move(decision));
+    for (; i < spans_.size(); ++i) passes_over(spans_[i]);
+  }
+
+  /// misfire: all. The newest max_catchup within catchup_window run, oldest first, one decision each; what is older is
+  /// missed. A plan longer than one turn goes on where the cursor stands.
+  void run_all() {
+    const model::Schedule& schedule = facts_.schedule;
+    const Instant window_after = std::max(facts_.cursor.decided_until, horizon_ - schedule.catchup_window - one);
+    const std::vector<Instant> chosen = newest_to_run(facts_, window_after, horizon_, schedule.max_catchup);
+    const bool fixed_delay = schedule.timing.from_completion;  // what it owes is one run, however old
+    const Instant too_old = fixed_delay ? Instant::min() : window_after;
+    const Instant before_chosen = fixed_delay ? Instant::min() : chosen.empty() ? horizon_ : chosen.front() - one;
+    const bool alone = spans_.size() == 1 && spans_.front().count == 1;
+    for (const Span& span : spans_) {
+      if (full()) return;
+      if (!passes_over(span)) continue;
+      if (const auto old = part(span, Instant::min(), std::min(too_old, before_chosen))) {
+        without_run({row(*old, Decision::missed, model::reason::catchup_window)}, old->last);
+      }
+      if (const auto beyond = part(span, too_old, before_chosen)) {
+        without_run({row(*beyond, Decision::missed, model::reason::catchup_limit)}, beyond->last);
+      }
+      run_each(span, before_chosen, alone ? model::reason::late : model::reason::caught_up, true);
+    }
+  }
+
+  void run_each(const Span& span, Instant after, const char* why, bool catch_up) {
+    auto rest = part(span, after, Instant::max());
+    std::optional<Instant> at = rest ? std::optional(rest->first) : std::nullopt;
+    for (; at && *at <= span.last && !full(); at = first_after(facts_, *at)) {
+      out_.push_back(decide_one(*at, why, catch_up));
+    }
+  }
+
+  /// Decides a span in which nothing may run; false then.
+  bool passes_over(const Span& span) {
+    if (span.kind == Span::Kind::may_run) return true;
+    std::vector<Occurrence> rows;
+    if (span.kind == Span::Kind::excluded) rows.push_back(excluded_row(span));
+    without_run(std::move(rows), span.last);
+    return false;
+  }
+
+  /// With the row before it, where that says the same.
+  Occurrence excluded_row(const Span& span) const {
+    Occurrence out = row(span, Decision::excluded, exclusion_reason(span.why.kind));
+    out.calendar = span.why.by;
+    const Occurrence* before = facts_.excluded_before;
+    if (!before || &span != &spans_.front() || before->reason != out.reason || before->calendar != out.calendar) {
+      return out;
+    }
+    out = *before;
+    out.scheduled_until = span.last;
+    out.count += span.count;
+    out.shifted = false;
+    return out;
+  }
+
+  void paused_between(Instant after, Instant until) {
+    Spans spans(facts_, after, until, Spans::Calendars::ignore);
+    const std::string& why = facts_.cursor.reason;
+    while (const auto span = spans.next()) {
+      if (span->kind == Span::Kind::ran) continue;
+      without_run({row(*span, Decision::paused, why.empty() ? model::reason::paused : why.c_str())}, span->last);
+    }
   }
 
   Occurrence row(const Span& covered, Decision decision, const char* why) const {
@@ -80,72 +197,21 @@ class Planner {
     return o;
   }
 
- private:
-  bool full() const { return static_cast<int>(out_.size()) >= limit_; }
+  /// Where the cursor stands when instants up to `last` are decided. A fixed delay counts from its newest decision, as
+  /// long as no run of it has ended since: it owes one run, not one for each delay that has passed.
+  Instant cursor_at(Instant last) const { return facts_.schedule.timing.from_completion ? horizon_ : last; }
 
-  /// Every instant in (after, now] for itself, as overlap says.
-  void each_on_time(Instant after) {
-    for (auto at = first_after(facts_, after); at && *at <= now_ && !full(); at = first_after(facts_, *at)) {
-      out_.push_back(decide_one(*at, model::reason::due, false));
-      if (facts_.schedule.timing.from_completion) return;
-    }
-  }
-
-  /// misfire: skip. What is late is missed, in one row; what is on time runs.
-  void skip_late(const Span& due) {
-    const Instant on_time_after = now_ - facts_.schedule.grace - one;
-    const auto late = span(facts_.cursor.decided_until, on_time_after);
-    EIDER_CHECK(late && late->first == due.first, "the first is late");
-    without_run(row(*late, Decision::missed, model::reason::misfire_skip));
-    each_on_time(late->last);
-  }
-
-  /// misfire: latest. The newest runs, whatever its age; all others are coalesced into it, in one decision with it.
-  void run_latest(const Span& due) {
-    const bool newest_late = now_ - due.last > facts_.schedule.grace;
-    DueDecision decision = decide_one(due.last, newest_late ? model::reason::late : model::reason::due, false);
-    if (due.count > 1) {
-      const auto others = span(facts_.cursor.decided_until, due.last - one);
-      EIDER_CHECK(others && others->count == due.count - 1, "all but the newest");
-      Occurrence coalesced = row(*others, Decision::coalesced, model::reason::newer_due);
-      coalesced.run_id = decision.run_id;
-      decision.occurrences.insert(decision.occurrences.begin(), std::move(coalesced));
-    }
-    out_.push_back(std::move(decision));
-  }
-
-  /// misfire: all. The newest max_catchup within catchup_window run, oldest first, one decision each; what is older is
-  /// missed. A plan longer than one turn goes on where the cursor stands.
-  void run_all(const Span& due) {
-    const Instant window_after = std::max(facts_.cursor.decided_until, now_ - facts_.schedule.catchup_window - one);
-    std::vector<Instant> chosen = facts_.rule.newest(window_after, now_, facts_.schedule.max_catchup);
-    if (facts_.schedule.timing.from_completion) chosen = {due.first};
-    const Instant first_chosen = chosen.empty() ? now_ + one : chosen.front();
-    Instant after = facts_.cursor.decided_until;
-    if (const auto outside = span(after, std::min(window_after, first_chosen - one)); outside && window_after > after) {
-      without_run(row(*outside, Decision::missed, model::reason::catchup_window));
-      after = outside->last;
-    }
-    if (const auto beyond = span(after, first_chosen - one)) {
-      without_run(row(*beyond, Decision::missed, model::reason::catchup_limit));
-    }
-    for (const Instant at : chosen) {
-      if (full()) return;
-      out_.push_back(decide_one(at, due.count == 1 ? model::reason::late : model::reason::caught_up, true));
-    }
-  }
-
-  void without_run(Occurrence occurrence) {
+  void without_run(std::vector<Occurrence> rows, Instant last) {
     DueDecision decision;
-    decision.decided_until = occurrence.scheduled_until;
-    decision.occurrences.push_back(std::move(occurrence));
+    decision.occurrences = std::move(rows);
+    decision.decided_until = cursor_at(last);
     out_.push_back(std::move(decision));
   }
 
   DueDecision decide_one(Instant at, const char* why, bool catch_up) {
     DueDecision decision;
-    decision.decided_until = at;
-    const Span covered{at, at, 1};
+    decision.decided_until = cursor_at(at);
+    const Span covered{Span::Kind::may_run, at, at, 1, {}};
     OverlapVerdict verdict;
     if (!catch_up) verdict = decide_overlap(facts_.pipeline, facts_.schedule, facts_.key, active_);
     if (verdict.run && made_ >= facts_.queue_room) {
@@ -188,9 +254,11 @@ class Planner {
 
   const DueFacts& facts_;
   const Instant now_;
+  const Instant horizon_;
   const int limit_;
   const IdSource& new_id_;
   std::vector<ActiveRun> active_;
+  std::vector<Span> spans_;
   std::vector<DueDecision> out_;
   int made_ = 0;
 };
@@ -208,20 +276,102 @@ std::vector<DueDecision> decide_due(const DueFacts& facts, Instant now, int limi
   return Planner(facts, now, limit, new_id).plan();
 }
 
-std::optional<model::Occurrence> decide_pause_over(const DueFacts& facts, Instant now) {
-  const Planner planner(facts, now, 1, {});
-  const auto covered = planner.span(facts.cursor.decided_until, now);
-  if (!covered) return std::nullopt;
-  return planner.row(*covered, Decision::paused, model::reason::paused);
+Result<std::vector<DueDecision>> decide_resume(const DueFacts& facts, Instant now, model::Misfire catch_up, int most,
+                                               const IdSource& new_id) {
+  const model::Schedule& schedule = facts.schedule;
+  const bool all = catch_up == model::Misfire::all;
+  if (all && schedule.overlap != model::Overlap::queue) {
+    return Error{ErrorCode::invalid,
+                 "catching up with all instants of the pause needs overlap: queue, so that they run one after the "
+                 "other; with overlap: " +
+                     std::string(model::to_text(schedule.overlap)) + ", catch up with the latest, or skip them"};
+  }
+  if (waits_for_own_run(facts)) return std::vector<DueDecision>();
+  const Instant horizon = now - facts.delay;
+  Instant after = facts.cursor.decided_until;
+  if (all) after = std::max(after, horizon - schedule.catchup_window - one);
+  const int wanted = catch_up == model::Misfire::skip ? 0 : all ? std::min(schedule.max_catchup, most + 1) : 1;
+  const auto chosen = wanted == 0 ? std::vector<Instant>() : newest_to_run(facts, after, horizon, wanted);
+  if (static_cast<int>(chosen.size()) > most) {
+    return Error{ErrorCode::refused, "more than " + std::to_string(most) +
+                                         " instants would run at once; lower max_catchup of the schedule, or catch up "
+                                         "with the latest"};
+  }
+  return Planner(facts, now, 0, new_id).resume(chosen, all);
+}
+
+Instant cursor_after_pause(const DueFacts& facts, Instant now) {
+  return std::max(facts.cursor.decided_until, now - facts.delay);
 }
 
 std::optional<Instant> next_due(const DueFacts& facts) {
   if (facts.cursor.paused || waits_for_own_run(facts)) return std::nullopt;
-  return first_after(facts, facts.cursor.decided_until);
+  const auto first = first_after(facts, facts.cursor.decided_until);
+  return first ? std::optional(*first + facts.delay) : std::nullopt;
+}
+
+bool is_behind(const DueFacts& facts, Instant now) {
+  if (facts.schedule.timing.from_completion) return false;
+  const auto first = facts.rule.next(facts.cursor.decided_until);
+  const auto second = first ? facts.rule.next(*first) : std::nullopt;
+  return second && *second <= now - facts.delay;
+}
+
+timing::Exclusions::Found next_run(const DueFacts& facts) {
+  if (facts.cursor.paused || waits_for_own_run(facts)) return {};
+  timing::Exclusions::Found found;
+  if (facts.schedule.timing.from_completion) {
+    found.at = first_after(facts, facts.cursor.decided_until);
+  } else {
+    found = facts.exclusions.next(facts.rule, facts.cursor.decided_until);
+  }
+  if (found.at) *found.at += facts.delay;
+  return found;
+}
+
+Micros jitter_delay(const std::string& key, Micros jitter) {
+  // Round, since people read it; the digits of a hash are spread evenly, and are the same in every version.
+  const Micros unit =
+      jitter >= std::chrono::minutes(1) ? Micros(std::chrono::seconds(1)) : std::chrono::milliseconds(1);
+  const auto steps = static_cast<std::uint64_t>(std::max(jitter, Micros(0)) / unit);
+  if (steps == 0) return {};
+  constexpr std::size_t digits = 15;
+  const std::uint64_t hash = std::stoull(content_hash("jitter of " + key).substr(0, digits), nullptr, 16);
+  return unit * static_cast<std::int64_t>(hash % (steps + 1));
+}
+
+const char* exclusion_reason(timing::Exclusion::Kind kind) {
+  switch (kind) {
+    case timing::Exclusion::Kind::before_start:
+      return model::reason::before_start;
+    case timing::Exclusion::Kind::after_end:
+      return model::reason::after_end;
+    case timing::Exclusion::Kind::excluded:
+      return model::reason::excluded_by_calendar;
+    case timing::Exclusion::Kind::not_in:
+      return model::reason::not_in_calendar;
+    case timing::Exclusion::Kind::none:
+      break;
+  }
+  return "";
 }
 
 Instant cursor_after_completion(const model::Cursor& cursor, Instant finished_at) {
   return std::max(cursor.decided_until, finished_at);
+}
+
+int failures_in_a_row(const std::vector<model::Run>& runs, const std::string& ending,
+                      std::optional<Instant> resumed_at) {
+  int failures = 0;
+  for (const model::Run& run : runs) {
+    const bool counts = run.finished_at && (!resumed_at || *run.finished_at > *resumed_at);
+    if (run.id == ending || (counts && run.state == model::RunState::failed)) {
+      ++failures;
+    } else if (counts && run.state == model::RunState::succeeded) {
+      break;
+    }
+  }
+  return failures;
 }
 
 }  // namespace eider::decide

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "decide/rule.h"
+#include "decide/due_fixture.h"
 
 namespace eider::decide {
 namespace {
@@ -11,48 +11,6 @@ namespace {
 using model::Decision;
 using model::Misfire;
 using model::Overlap;
-
-Instant at(const char* text) { return parse_rfc3339(text).value(); }
-
-/// One schedule with its facts, for tests to bend.
-struct Case {
-  model::Pipeline pipeline;
-  model::Cursor cursor;
-  std::vector<ActiveRun> active;
-  std::string key = "p/s";
-  int room = 1000;
-  int made = 0;
-
-  explicit Case(const std::string& cron = "* * * * *") {
-    pipeline.name = "p";
-    pipeline.schedules.resize(1);
-    schedule().id = "s";
-    schedule().timing.cron = cron;
-  }
-  model::Schedule& schedule() { return pipeline.schedules[0]; }
-  std::vector<DueDecision> decide(Instant now, int limit = 500) {
-    const timing::Rule rule = make_rule(schedule().timing).value();
-    const DueFacts facts{key, pipeline, schedule(), rule, cursor, active, room};
-    return decide_due(facts, now, limit, [this] { return "run" + std::to_string(++made); });
-  }
-};
-
-struct Told {
-  std::int64_t runs = 0, skipped = 0, missed = 0, coalesced = 0, rows = 0;
-};
-Told told(const std::vector<DueDecision>& decisions) {
-  Told sum;
-  for (const DueDecision& decision : decisions) {
-    for (const model::Occurrence& o : decision.occurrences) {
-      ++sum.rows;
-      (o.decision == Decision::run       ? sum.runs
-       : o.decision == Decision::skipped ? sum.skipped
-       : o.decision == Decision::missed  ? sum.missed
-                                         : sum.coalesced) += o.count;
-    }
-  }
-  return sum;
-}
 
 TEST(Due, OnTimeRuns) {
   Case c;
@@ -64,20 +22,6 @@ TEST(Due, OnTimeRuns) {
   EXPECT_EQ(decisions[0].reason, model::reason::due);
   EXPECT_EQ(decisions[0].scheduled_for, at("2026-01-01T10:01:00Z"));
   EXPECT_EQ(decisions[0].occurrences[0].id, model::occurrence_id("p/s", at("2026-01-01T10:01:00Z")));
-}
-
-TEST(Due, PausedDecidesNothingAndTheResumeCoversThePauseInOneRow) {
-  Case c;
-  c.cursor.decided_until = at("2026-01-01T10:00:00Z");
-  c.cursor.paused = true;
-  EXPECT_TRUE(c.decide(at("2026-01-01T11:00:00Z")).empty());
-  const timing::Rule rule = make_rule(c.schedule().timing).value();
-  const DueFacts facts{c.key, c.pipeline, c.schedule(), rule, c.cursor, c.active, 1};
-  EXPECT_FALSE(next_due(facts));
-  const auto row = decide_pause_over(facts, at("2026-01-01T11:00:30Z"));
-  ASSERT_TRUE(row);
-  EXPECT_EQ(row->count, 60);
-  EXPECT_EQ(row->decision, Decision::paused);
 }
 
 // O-06, O-07: what a long gap becomes, for each misfire policy.
@@ -284,7 +228,7 @@ RC_GTEST_PROP(Law, EveryDueInstantIsDecidedOnce, ()) {
   const Instant from = at("2026-03-29T00:00:00Z") + std::chrono::seconds(*rc::gen::inRange(0, 600));
   const Instant now = from + std::chrono::seconds(*rc::gen::inRange(0, 20000));
   c.cursor.decided_until = from;
-  const timing::Rule rule = make_rule(c.schedule().timing).value();
+  const timing::Rule rule = c.rule();
   const int limit = *rc::gen::inRange(1, 12);
   std::int64_t covered = 0;
   Instant last = from;

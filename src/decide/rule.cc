@@ -18,4 +18,23 @@ Result<timing::Rule> make_rule(const model::Timing& timing) {
   return timing::Rule::cron(*cron, *zone);
 }
 
+Result<std::shared_ptr<const timing::Exclusions>> make_exclusions(const model::Schedule& schedule,
+                                                                  const timing::Calendars& calendars,
+                                                                  const timing::Zone& zone) {
+  // Most schedules exclude nothing, and share the one that says so.
+  static const auto nothing = std::make_shared<const timing::Exclusions>();
+  if (!schedule.start && !schedule.end && schedule.exclude.empty() && schedule.only.empty()) return nothing;
+  std::vector<timing::NamedCalendar> named[2];
+  const std::vector<std::string>* const lists[2] = {&schedule.exclude, &schedule.only};
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const std::string& name : *lists[i]) {
+      const auto found = calendars.find(name);
+      if (found == calendars.end()) return Error{ErrorCode::invalid, "there is no calendar \"" + name + "\""};
+      named[i].push_back({name, found->second});
+    }
+  }
+  return std::make_shared<const timing::Exclusions>(schedule.start, schedule.end, std::move(named[0]),
+                                                    std::move(named[1]), zone);
+}
+
 }  // namespace eider::decide

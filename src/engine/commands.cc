@@ -3,7 +3,6 @@
 
 #include "base/cases.h"
 #include "base/log.h"
-#include "decide/due.h"
 #include "engine/limits.h"
 #include "engine/loop.h"
 #include "engine/turn.h"
@@ -152,35 +151,6 @@ void Loop::cancel_run(Turn& turn, const CancelRun& command) {
   const int attempt = state_.live().at(command.run_id).number;
   turn.after_commit([this, id = command.run_id, attempt, why] { parts_.workers.cancel(id, attempt, why); });
   answer(model::RunState::running);
-}
-
-void Loop::pause_schedule(Turn& turn, const PauseSchedule& command) {
-  const auto answer = [&](Result<void> result) {
-    turn.after_commit([reply = command.reply, result = std::move(result)] { reply(result); });
-  };
-  const auto found = state_.schedules().find(command.key);
-  if (found == state_.schedules().end()) {
-    return answer(
-        Error{ErrorCode::not_found, fmt::format("there is no schedule \"{}\" in this workspace", command.key)});
-  }
-  const model::Cursor& cursor = state_.cursors().at(command.key);
-  model::ChangeSet changes;
-  if (!command.paused && cursor.paused) {
-    // One row covers the pause, and the schedule goes on from now: what fell due meanwhile was not missed.
-    const auto covered = decide::decide_pause_over(state_.facts(found->second, {}), turn.now());
-    std::vector<model::Occurrence> rows;
-    if (covered) rows.push_back(*covered);
-    changes.emplace_back(
-        model::OccurrencesDecided{command.key, cursor.decided_until, std::max(cursor.decided_until, turn.now()), rows});
-  }
-  // Paused once more: since when stays, and why as well unless another note is given.
-  const bool again = command.paused && cursor.paused;
-  const std::string note = command.paused ? command.note.value_or(again ? cursor.note : std::string()) : std::string();
-  const Instant since = again ? cursor.paused_at.value_or(turn.now()) : turn.now();
-  changes.emplace_back(model::SchedulePaused{command.key, command.paused, note, since});
-  const bool done = turn.decide(std::move(changes));
-  if (turn.failed()) return;
-  answer(done ? Result<void>() : refusal(turn, "the schedule has moved on meanwhile; try again"));
 }
 
 void Loop::reload(Turn& turn, const Reload& command) {

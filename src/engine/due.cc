@@ -22,7 +22,11 @@ void Loop::decide_due(Turn& turn) {
 bool Loop::decide_schedule(Turn& turn, const ScheduleEntry& entry) {
   const std::string key = entry.key;
   const auto active = state_.active(entry.pipeline->name);
-  const decide::DueFacts facts = state_.facts(entry, active);
+  decide::DueFacts facts = state_.facts(entry, active);
+  // One instant alone collides with what has run, and is passed over then; a row about several must not cover it.
+  if (decide::is_behind(facts, turn.now()) || facts.excluded_before) {
+    if (!know_what_ran(turn, facts)) return false;
+  }
   const auto decisions = decide::decide_due(facts, turn.now(), limits::decisions_per_turn - turn.decisions(),
                                             [&] { return ids_.make(turn.now()); });
   if (decisions.empty()) {
@@ -35,40 +39,63 @@ bool Loop::decide_schedule(Turn& turn, const ScheduleEntry& entry) {
   return !turn.failed();
 }
 
-/// One savepoint: the decision's rows, its run, what it replaces, and the cursor.
-bool Loop::decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::DueDecision& decision) {
-  const std::string key = entry.key;
-  const model::Pipeline& pipeline = *entry.pipeline;
-  const Instant stands_at = state_.cursors().at(key).decided_until;
+/// Instants later than the cursor that have run: the clock was set back since (O-05).
+bool Loop::know_what_ran(Turn& turn, decide::DueFacts& facts) {
+  auto ahead = parts_.store.decided_after(facts.key, facts.cursor.decided_until);
+  if (!ahead) {
+    turn.fail(ahead.error());
+    return false;
+  }
+  for (const model::Occurrence& row : *ahead) {
+    if (row.decision == model::Decision::run) facts.ran.push_back(row.scheduled_for);
+  }
+  return true;
+}
+
+/// The decision's rows, its run, what it replaces, and the cursor.
+model::ChangeSet Loop::changes_of(const ScheduleEntry& entry, const decide::DueDecision& decision, Instant stands_at,
+                                  Instant now) const {
   model::ChangeSet changes;
   for (const std::string& id : decision.cancel_queued) {
-    changes.emplace_back(model::QueuedCancelled{id, model::reason::replaced, {}, turn.now()});
+    changes.emplace_back(model::QueuedCancelled{id, model::reason::replaced, {}, now});
   }
   for (const std::string& id : decision.cancel_running) {
-    changes.emplace_back(model::CancelAsked{id, model::reason::replaced, turn.now()});
+    changes.emplace_back(model::CancelAsked{id, model::reason::replaced, now});
   }
-  changes.emplace_back(model::OccurrencesDecided{key, stands_at, decision.decided_until, decision.occurrences});
-  if (!decision.run_id.empty()) {
-    model::Run run;
-    run.id = decision.run_id;
-    run.pipeline = pipeline.name;
-    run.trigger = model::TriggerKind::schedule;
-    run.trigger_id = key;
-    run.occurrence_id = model::occurrence_id(key, decision.scheduled_for);
-    run.priority = pipeline.priority;
-    run.catch_up = decision.catch_up;
-    run.scheduled_for = decision.scheduled_for;
-    run.created_at = run.not_before = turn.now();
-    run.reason = decision.reason;
-    changes.emplace_back(model::RunQueued{std::move(run)});
+  changes.emplace_back(model::OccurrencesDecided{entry.key, stands_at, decision.decided_until, decision.occurrences});
+  if (decision.run_id.empty()) return changes;
+  const model::Pipeline& pipeline = *entry.pipeline;
+  model::Run run;
+  run.id = decision.run_id;
+  run.pipeline = pipeline.name;
+  run.trigger = model::TriggerKind::schedule;
+  run.trigger_id = entry.key;
+  run.occurrence_id = model::occurrence_id(entry.key, decision.scheduled_for);
+  run.priority = pipeline.priority;
+  run.catch_up = decision.catch_up;
+  run.scheduled_for = decision.scheduled_for;
+  run.created_at = run.not_before = now;
+  run.reason = decision.reason;
+  changes.emplace_back(model::RunQueued{std::move(run)});
+  return changes;
+}
+
+/// It was applied: what it made may start, what it replaces is told after the commit.
+void Loop::follow_decision(Turn& turn, const decide::DueDecision& decision) {
+  admission_due_ = admission_due_ || !decision.run_id.empty();
+  for (const std::string& id : decision.cancel_running) {
+    const int attempt = state_.live().at(id).number;
+    turn.after_commit(
+        [this, id, attempt] { parts_.workers.cancel(id, attempt, cancel_text(model::reason::replaced)); });
   }
-  if (turn.decide(std::move(changes))) {
-    admission_due_ = admission_due_ || !decision.run_id.empty();
-    for (const std::string& id : decision.cancel_running) {
-      const int attempt = state_.live().at(id).number;
-      turn.after_commit(
-          [this, id, attempt] { parts_.workers.cancel(id, attempt, cancel_text(model::reason::replaced)); });
-    }
+}
+
+/// One savepoint.
+bool Loop::decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::DueDecision& decision) {
+  const std::string key = entry.key;
+  const Instant stands_at = state_.cursors().at(key).decided_until;
+  if (turn.decide(changes_of(entry, decision, stands_at, turn.now()))) {
+    follow_decision(turn, decision);
     return true;
   }
   if (turn.failed()) return false;
@@ -76,8 +103,15 @@ bool Loop::decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::
     state_.hold(key, turn.now() + limits::hold_after_error);
     return false;
   }
-  // The instant ran before the clock was set back: it never runs again, and the cursor passes it (O-05).
-  if (turn.decide_surely({model::OccurrencesDecided{key, stands_at, decision.decided_until, {}}})) return true;
+  // The instant ran before the clock was set back: it never runs again, and the cursor passes it (O-05). What is said
+  // of others stays true.
+  std::vector<model::Occurrence> others = decision.occurrences;
+  std::erase_if(others, [](const model::Occurrence& each) { return each.decision == model::Decision::run; });
+  for (model::Occurrence& each : others) {
+    if (each.run_id == decision.run_id) each.run_id.clear();
+  }
+  if (turn.decide_surely({model::OccurrencesDecided{key, stands_at, decision.decided_until, std::move(others)}}))
+    return true;
   if (turn.own_error()) state_.hold(key, turn.now() + limits::hold_after_error);
   return false;
 }

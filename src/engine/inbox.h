@@ -57,8 +57,14 @@ struct ScheduleView {
   bool paused = false;
   std::optional<Instant> paused_at;
   std::string note;
-  std::optional<Instant> next;  ///< none: never again
-  std::string description;      ///< the rule in words
+  std::optional<Instant> next;   ///< when it will run; none: never again, or see next_unknown
+  std::string description;       ///< the rule in words
+  std::string reason{};          ///< code, while it is paused: why
+  bool next_unknown = false;     ///< what its calendars leave of its instants lies further ahead than is looked
+  Micros delay{};                ///< of its jitter
+  std::string blocked_reason{};  ///< code: what overlap says of an instant that is due now; empty: it would run
+  std::string blocked_by{};      ///< the active run that it would yield to
+  std::shared_ptr<const timing::Exclusions> exclusions{};
 };
 
 struct TriggerView {

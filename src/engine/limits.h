@@ -8,6 +8,7 @@ namespace eider::engine::limits {
 inline constexpr int decisions_per_turn = 500;
 inline constexpr int queued_runs = 200'000;         ///< of the server; more is refused
 inline constexpr int deliveries_per_command = 500;  ///< that one retry or skip changes
+inline constexpr int runs_passed_over = 1000;       ///< open and cancelled ones, by who counts failures in a row
 inline constexpr int replayed_per_turn = 200;       ///< events of the past, `start: earliest`
 /// Metadata of events that a run is told of; beyond it the events come without. A frame to a worker holds 64 MiB.
 inline constexpr std::int64_t metadata_of_a_run_bytes = 16LL * 1024 * 1024;

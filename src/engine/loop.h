@@ -109,7 +109,6 @@ class Loop {
   void request_line(const std::string& pipeline);
   void start_run(Turn& turn, const StartRun& command);
   void cancel_run(Turn& turn, const CancelRun& command);
-  void pause_schedule(Turn& turn, const PauseSchedule& command);
   void reload(Turn& turn, const Reload& command);
   void stop(const Stop& command);
   void turn_clock(const TurnClock& command);
@@ -122,9 +121,20 @@ class Loop {
   Result<std::vector<wire::StepResult>> done_steps(const model::Run& run);
   std::vector<wire::StepResult> kept_for(const model::Run& run, const model::Pipeline& pipeline) const;
 
+  // pauses.cc: schedules that stand still.
+  void pause_schedule(Turn& turn, const PauseSchedule& command);
+  void resume_schedule(Turn& turn, const PauseSchedule& command, const ScheduleEntry& entry);
+  /// The pause that pause_after_failures asks for when this run fails now; none when it does not. False: the turn
+  /// failed.
+  bool pause_after_failures(Turn& turn, const model::Run& failing, model::ChangeSet& changes);
+
   // due.cc: what the clock says.
   void decide_due(Turn& turn);
   bool decide_schedule(Turn& turn, const ScheduleEntry& entry);
+  bool know_what_ran(Turn& turn, decide::DueFacts& facts);
+  model::ChangeSet changes_of(const ScheduleEntry& entry, const decide::DueDecision& decision, Instant stands_at,
+                              Instant now) const;
+  void follow_decision(Turn& turn, const decide::DueDecision& decision);
   bool decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::DueDecision& decision);
   void decide_expired(Turn& turn);
   void place_cursors(Turn& turn);

@@ -194,6 +194,7 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   model::ChangeSet changes = std::move(*events);
   changes.emplace_back(std::move(ended));
   if (auto moved = delay_from(run, verdict.event, turn.now())) changes.push_back(std::move(*moved));
+  if (verdict.event == model::RunEvent::fail && !pause_after_failures(turn, run, changes)) return;
   if (!turn.decide_surely(std::move(changes))) return;
   admission_due_ = true;
   if (verdict.event == model::RunEvent::release && !ended_by_drain) {

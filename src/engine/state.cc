@@ -21,6 +21,7 @@ std::string resolved(const std::string& root, const std::string& file) {
 
 void State::load(store::OpenState open, Instant now) {
   cursors_.clear();
+  excluded_.clear();
   runs_.clear();
   by_pipeline_.clear();
   live_.clear();
@@ -70,8 +71,11 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
       // Files were checked when they were loaded; a zone that vanished since disables this schedule only.
       auto rule = decide::make_rule(pipeline.schedules[i].timing);
       if (!rule) continue;
+      auto exclusions = decide::make_exclusions(pipeline.schedules[i], workspace_->calendars, rule->zone());
+      if (!exclusions) continue;
       std::string key = model::schedule_key(name, pipeline.schedules[i].id);
-      ScheduleEntry entry{key, loaded.pipeline, i, *rule, std::nullopt, std::nullopt};
+      const Micros delay = decide::jitter_delay(key, pipeline.schedules[i].jitter);
+      ScheduleEntry entry{key, loaded.pipeline, i, *rule, *std::move(exclusions), delay, std::nullopt, std::nullopt};
       const auto placed = schedules_.insert_or_assign(std::move(key), std::move(entry)).first;
       refresh(placed->second);
     }
@@ -85,7 +89,14 @@ std::vector<model::Change> State::cursor_changes(Instant now) const {
     const auto found = cursors_.find(key);
     if (found != cursors_.end() && found->second.rule == rule) continue;
     model::Cursor cursor;
-    if (found != cursors_.end()) cursor = found->second;  // a pause outlives a change of the rule
+    if (found != cursors_.end()) {
+      cursor = found->second;  // a pause outlives a change of the rule
+    } else if (entry.schedule().paused) {
+      cursor.paused = true;
+      cursor.paused_at = now;
+      cursor.note = entry.schedule().note;
+      cursor.reason = model::reason::starts_paused;
+    }
     cursor.schedule = key;
     cursor.rule = rule;
     cursor.decided_until = now;
@@ -162,7 +173,11 @@ decide::DueFacts State::facts(const ScheduleEntry& entry, const std::vector<deci
   const auto cursor = cursors_.find(entry.key);
   EIDER_CHECK(cursor != cursors_.end(), "every schedule in force has a cursor");
   const int room = limits::queued_runs - queued_count();
-  return {entry.key, *entry.pipeline, entry.schedule(), entry.rule, cursor->second, active, std::max(room, 0)};
+  decide::DueFacts out{entry.key,      *entry.pipeline, entry.schedule(),  entry.rule, *entry.exclusions,
+                       cursor->second, active,          std::max(room, 0), entry.delay};
+  const auto excluded = excluded_.find(entry.key);
+  if (excluded != excluded_.end()) out.excluded_before = &excluded->second;
+  return out;
 }
 
 std::optional<std::pair<Instant, std::string>> State::first_due() const {
@@ -295,16 +310,23 @@ void State::apply(const model::ChangeSet& changes) {
 
 void State::apply_one(const model::CursorPlaced& change) {
   cursors_.insert_or_assign(change.cursor.schedule, change.cursor);
+  excluded_.erase(change.cursor.schedule);
   refresh(change.cursor.schedule);
 }
 
 void State::apply_one(const model::OccurrencesDecided& change) {
   cursors_.at(change.schedule).decided_until = change.decided_until;
+  if (!change.occurrences.empty() && change.occurrences.back().decision == model::Decision::excluded) {
+    excluded_.insert_or_assign(change.schedule, change.occurrences.back());
+  } else {
+    excluded_.erase(change.schedule);
+  }
   refresh(change.schedule);
 }
 
 void State::apply_one(const model::CursorWithdrawn& change) {
   cursors_.at(change.schedule).decided_until = change.to;
+  excluded_.erase(change.schedule);
   refresh(change.schedule);
 }
 
@@ -313,6 +335,8 @@ void State::apply_one(const model::SchedulePaused& change) {
   cursor.paused = change.paused;
   cursor.note = change.note;
   cursor.paused_at = change.paused ? std::optional(change.at) : std::nullopt;
+  cursor.reason = change.reason;
+  if (!change.paused) cursor.resumed_at = change.at;
   refresh(change.schedule);
 }
 

@@ -28,6 +28,8 @@ struct ScheduleEntry {
   std::shared_ptr<const model::Pipeline> pipeline;
   std::size_t index = 0;  ///< of the schedule in the pipeline
   timing::Rule rule;
+  std::shared_ptr<const timing::Exclusions> exclusions;
+  Micros delay{};                     ///< of its jitter
   std::optional<Instant> next;        ///< in due_ while set
   std::optional<Instant> held_until;  ///< a decision of it failed in the store: not tried again before
 
@@ -139,6 +141,8 @@ class State {
   std::unordered_set<std::string> broken_names_;
   std::map<std::string, model::Taken> wanted_;  ///< by pipeline
   std::unordered_map<std::string, model::Cursor> cursors_;
+  /// By schedule: the row of excluded instants that ends where the cursor stands.
+  std::unordered_map<std::string, model::Occurrence> excluded_;
   std::unordered_map<std::string, model::Run> runs_;
   std::map<std::string, PipelineRuns> by_pipeline_;
   std::map<std::string, model::Attempt> live_;  ///< by run

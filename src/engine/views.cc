@@ -3,6 +3,8 @@
 
 #include "base/cases.h"
 #include "base/log.h"
+#include "decide/due.h"
+#include "decide/overlap.h"
 #include "engine/loop.h"
 
 namespace eider::engine {
@@ -67,8 +69,17 @@ std::vector<ScheduleView> Loop::schedule_views(const std::optional<std::string>&
       view.paused = cursor->second.paused;
       view.paused_at = cursor->second.paused_at;
       view.note = cursor->second.note;
+      view.reason = cursor->second.reason;
+      const auto active = state_.active(entry.pipeline->name);
+      const auto next = decide::next_run(state_.facts(entry, active));
+      view.next = next.at;
+      view.next_unknown = next.unknown;
+      const auto verdict = decide::decide_overlap(*entry.pipeline, entry.schedule(), name, active);
+      if (!verdict.run) view.blocked_reason = verdict.reason;
+      view.blocked_by = verdict.active_run_id;
     }
-    view.next = entry.next;
+    view.delay = entry.delay;
+    view.exclusions = entry.exclusions;
     view.description = entry.rule.describe();
     out.push_back(std::move(view));
   }
@@ -157,7 +168,7 @@ StatusView Loop::status_view() const {
   view.schedules = static_cast<int>(state_.schedules().size());
   view.triggers = static_cast<int>(state_.subscriptions().triggers().size());
   for (const auto& [trigger, count] : state_.subscriptions().pending()) view.pending_deliveries += count;
-  view.broken_files = static_cast<int>(state_.workspace().broken.size());
+  view.broken_files = static_cast<int>(state_.workspace().broken.size() + state_.workspace().broken_calendars.size());
   view.running = static_cast<int>(state_.live().size());
   view.queued = state_.queued_count();
   view.max_workers = state_.workspace().settings.max_workers;

@@ -18,7 +18,8 @@ struct CursorPlaced {
 };
 
 /// Decisions about due instants, with the cursor they move to. Guard: the cursor still stands at `expected`.
-/// An occurrence whose id is decided already is left as it is (I6).
+/// An occurrence whose id is decided already is left as it is (I6), but for one thing: a row of `excluded` instants
+/// grows when the new one begins with the same instant and reaches further.
 struct OccurrencesDecided {
   std::string schedule;
   Instant expected_decided_until{};
@@ -37,7 +38,8 @@ struct SchedulePaused {
   std::string schedule;
   bool paused = true;
   std::string note;
-  Instant at{};
+  Instant at{};          ///< paused: since when; resumed: now
+  std::string reason{};  ///< code, when it is paused
 };
 
 /// A run enters the queue. Guard: neither its id, its occurrence_id nor its idempotency_key is there (I6).

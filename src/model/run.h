@@ -45,6 +45,13 @@ inline constexpr const char* newer_due = "NewerDue";  ///< coalesced into the ne
 inline constexpr const char* catchup_limit = "CatchupLimit";
 inline constexpr const char* catchup_window = "CatchupWindow";
 inline constexpr const char* paused = "Paused";
+inline constexpr const char* starts_paused = "StartsPaused";  ///< its file says so, and it is new
+inline constexpr const char* paused_after_failures = "PausedAfterFailures";
+inline constexpr const char* resumed = "Resumed";  ///< fell due in a pause; the resume asked for it
+inline constexpr const char* excluded_by_calendar = "ExcludedByCalendar";
+inline constexpr const char* not_in_calendar = "NotInCalendar";  ///< in none of those that `only` names
+inline constexpr const char* before_start = "BeforeStart";
+inline constexpr const char* after_end = "AfterEnd";
 inline constexpr const char* rule_changed = "RuleChanged";
 inline constexpr const char* clock_stepped_back = "ClockSteppedBack";
 inline constexpr const char* requested = "Requested";  ///< by a person
@@ -155,7 +162,7 @@ struct Occurrence {
   Decision decision = Decision::run;
   std::string reason;
   std::string run_id;      ///< of `run` and `coalesced`
-  std::string calendar{};  ///< of `excluded`: the calendar, or `start` or `end`
+  std::string calendar{};  ///< of `excluded`: the calendar (of `only`: all of them), or `start` or `end`
   bool operator==(const Occurrence&) const = default;
 };
 /// So many characters of an occurrence's and a delivery's id say what it belongs with (the minute, the event), the rest
@@ -172,6 +179,8 @@ struct Cursor {
   bool paused = false;
   std::string note;
   std::optional<Instant> paused_at;
+  std::string reason{};                 ///< code, while it is paused: why
+  std::optional<Instant> resumed_at{};  ///< newest resume: failures before it don't count for pause_after_failures
   bool operator==(const Cursor&) const = default;
 };
 

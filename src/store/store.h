@@ -66,8 +66,9 @@ struct OpenState {
 /// - SchedulePaused and CursorWithdrawn do not apply where the schedule has no cursor.
 /// - A decision is identified by (schedule, instant), from which its id is derived. One that is there already stays as
 ///   it is, and the rest of its set applies; but when the new one is `run` the set does not apply, because it brings a
-///   run and that would be a second one (I6). So after the clock was set back, a set may step over an instant that has
-///   run, by moving the cursor without a `run` for it; decided_after() says which these are.
+///   run and that would be a second one (I6). A row of excluded instants grows: when both are `excluded`, the longer
+///   one gives scheduled_until and count. So after the clock was set back, a set may step over an instant that has run,
+///   by moving the cursor without a `run` for it; decided_after() says which these are.
 /// - CursorWithdrawn withdraws every decision but `run` that reaches past `to`, also one about several instants that
 ///   begins before: the same set then decides its earlier part again, with OccurrencesDecided from `to` to `to`.
 /// - AttemptEnded with an event that transitions.h does not know for a running attempt does not apply. A run that goes
@@ -98,6 +99,10 @@ class Store : public DataQueries {
   /// Decisions about instants later than `after`, oldest first, with the one about several instants that begins
   /// before it and reaches past it. What the engine asks for when the clock was set back (see above).
   virtual Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) = 0;
+
+  /// The newest `limit` runs that a schedule's instants have made, ended or not, the newest instant first. Its plan
+  /// uses an index by schedule and instant.
+  virtual Result<std::vector<model::Run>> runs_of_schedule(const std::string& schedule, int limit) = 0;
 
   /// The run that an idempotency key has made, ended or not.
   virtual Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key) = 0;

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "model/pipeline.h"
+#include "timing/exclusions.h"
 #include "workspace/diagnostic.h"
 #include "workspace/draft.h"
 #include "workspace/files.h"
@@ -21,6 +24,9 @@ struct Surroundings {
   std::optional<Instant> now;  ///< none: what lies in the past is not looked for
   YamlValue root;
   Complaints& complaints;
+  const timing::Calendars& calendars;
+  /// Calendars that are wrong, by name, with their file.
+  const std::map<std::string, std::string, std::less<>>& broken_calendars;
 };
 
 /// Fills in defaults, reads SQL files and puts the steps together. Complains about what can't be.
@@ -28,6 +34,12 @@ model::Pipeline assemble(PipelineDraft draft, const Surroundings& around);
 
 /// Complains about ids, dependencies, pools, policies, publishes and sizes that do not fit together.
 void check(const model::Pipeline& pipeline, const Surroundings& around);
+
+/// The part of it that is about one schedule: its timing, its policies, and what contradicts what.
+void check_schedule(const model::Pipeline& pipeline, std::size_t index, const Surroundings& around);
+
+/// Puts a calendar together. Complains about a zone, and about one that holds nothing or everything.
+timing::Calendar assemble_calendar(const CalendarDraft& draft, Complaints& complaints);
 
 /// Complains about assets of eider.yaml whose values do not fit together. `root` is the file's tree.
 void check(const model::Settings& settings, YamlValue root, Complaints& complaints);

@@ -4,19 +4,14 @@
 
 #include <fmt/format.h>
 
-#include "timing/interval.h"
-#include "timing/rule.h"
 #include "workspace/assemble.h"
 #include "workspace/words.h"
 
 namespace eider::workspace {
 namespace {
 
-using model::Misfire;
-using model::Overlap;
 using model::Pipeline;
 using model::Publish;
-using model::Schedule;
 
 constexpr std::size_t kMostSteps = 1000;
 
@@ -30,7 +25,7 @@ class Checker {
     unique_ids("steps", pipeline_.steps);
     triggers();
     partitions();
-    for (std::size_t i = 0; i < pipeline_.schedules.size(); ++i) policies(pipeline_.schedules[i], i);
+    for (std::size_t i = 0; i < pipeline_.schedules.size(); ++i) check_schedule(pipeline_, i, around_);
     if (pipeline_.steps.empty()) complain("steps", "is empty; a pipeline needs at least one step");
     if (pipeline_.steps.size() > kMostSteps) complain("steps", fmt::format("has more than {} steps", kMostSteps));
     if (needs_exist()) no_cycle();
@@ -67,66 +62,6 @@ class Checker {
           fmt::format("{}[{}].id", list, i),
           fmt::format("\"{}\" is used already, on line {}; ids are unique in their pipeline", items[i].id, mark.line));
     }
-  }
-
-  void policies(const Schedule& schedule, std::size_t index) {
-    const auto key = [&](std::string_view name) { return fmt::format("schedules[{}].{}", index, name); };
-    const model::Timing& timing = schedule.timing;
-    if (timing.from_completion && !timing.every) {
-      complain(key("from"), "goes with every only: it says from when the interval counts");
-    }
-    if (timing.anchor && !timing.every) {
-      complain(key("anchor"), "goes with every only: it says where the interval's series begins");
-    }
-    if (timing.every && timing.anchor) {
-      const auto interval = timing::Interval::make(*timing.every, *timing.anchor);
-      if (!interval) complain(key("anchor"), interval.error().message);
-    }
-    if (timing.at && (*timing.at < timing::kFirstInstant || *timing.at >= timing::kEndInstant)) {
-      complain(key("at"), fmt::format("{} is not in the years {} to {}", format_rfc3339(*timing.at), timing::kFirstYear,
-                                      timing::kLastYear));
-    }
-    if (around_.now && is_over(timing, *around_.now)) {
-      warn(key(timing.at ? "at" : "cron"), "lies in the past: the schedule is never due again");
-    }
-    if (schedule.misfire == Misfire::all && schedule.overlap != Overlap::queue) {
-      complain(key("misfire"),
-               fmt::format("all needs overlap: queue. Say that a run is due at 02:30 each day and the server "
-                           "is down from 2026-03-02 to 2026-03-04: {}. Write overlap: queue, or misfire: latest",
-                           what_would_happen(schedule.overlap)));
-    }
-    const Schedule usual;
-    if (schedule.overlap != Overlap::queue && schedule.queue_limit != usual.queue_limit) {
-      warn(key("queue_limit"), "has no effect without overlap: queue");
-    }
-    if (schedule.misfire == Misfire::all) return;
-    if (schedule.max_catchup != usual.max_catchup) warn(key("max_catchup"), "has no effect without misfire: all");
-    if (schedule.catchup_window != usual.catchup_window) {
-      warn(key("catchup_window"), "has no effect without misfire: all");
-    }
-  }
-
-  /// What can't be read is complained about where it is read.
-  static bool is_over(const model::Timing& timing, Instant now) {
-    if (timing.at) return *timing.at <= now;
-    if (timing.cron.empty()) return false;
-    auto cron = timing::Cron::parse(timing.cron);
-    const auto zone = timing::Zone::load(timing.timezone);
-    return cron && zone && !timing::Rule::cron(*cron, *zone).next(now);
-  }
-
-  static std::string_view what_would_happen(Overlap overlap) {
-    switch (overlap) {
-      case Overlap::skip:
-        return "the run for 2026-03-02 would start, and those for 03-03 and 03-04 be skipped while it is active";
-      case Overlap::replace:
-        return "the run for 2026-03-02 would be cancelled by that for 03-03, and that by the one for 03-04";
-      case Overlap::allow:
-        return "the runs for 2026-03-02, 03-03 and 03-04 would all start at once, not one after the other";
-      case Overlap::queue:
-        break;
-    }
-    return "";
   }
 
   void triggers() {

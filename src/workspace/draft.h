@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/pipeline.h"
+#include "timing/calendar.h"
 
 namespace eider::workspace {
 
@@ -32,6 +33,18 @@ struct PipelineDraft {
   std::vector<StepDraft> steps;
   std::optional<std::string> pool;
   std::optional<int> max_active_runs;
+};
+
+enum class Weekday { sun, mon, tue, wed, thu, fri, sat };
+
+/// What a file of calendars/ says.
+struct CalendarDraft {
+  std::string description;
+  std::string timezone;
+  std::optional<std::vector<timing::Day>> dates;
+  std::optional<std::vector<timing::DayRange>> ranges;
+  std::optional<std::vector<Weekday>> weekdays;
+  std::optional<std::vector<timing::DayHours>> hours;
 };
 
 }  // namespace eider::workspace

@@ -44,6 +44,9 @@ enum class Type {
   integers,      ///< a list of whole numbers, or one of them
   lock_modes,    ///< a map of names, each to one of `choices`
   rate,          ///< `100/min`: so many per time
+  date,          ///< `2026-12-25`
+  dates,         ///< a list of them
+  hours,         ///< a list of parts of the day: `22:00-06:00`
   section,       ///< a map with the keys of `of`
   list,          ///< a list of such maps
   named,         ///< a map of names to such maps
@@ -77,16 +80,18 @@ struct Section {
   std::string_view later = {};        ///< known keys of later versions, separated by spaces
 };
 
-/// The whole of pipelines/*.yaml (lands in a PipelineDraft) and of eider.yaml (in model::Settings).
+/// The whole of pipelines/*.yaml (lands in a PipelineDraft), of eider.yaml (in model::Settings) and of calendars/*.yaml
+/// (in a CalendarDraft).
 const Section& pipeline_section();
 const Section& workspace_section();
+const Section& calendar_section();
 /// Every section, each once, a section before those that it uses.
 std::vector<const Section*> all_sections();
 
 /// `a b c` as its parts.
 std::vector<std::string_view> split_words(std::string_view words);
 
-enum class SchemaOf { pipeline, workspace };
+enum class SchemaOf { pipeline, workspace, calendar };
 /// JSON Schema, draft 2020-12, pretty-printed, with a newline at the end.
 std::string schema_json(SchemaOf of);
 /// docs/reference/files.md.

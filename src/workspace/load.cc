@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* kSettingsFile = "eider.yaml";
 constexpr const char* kPipelinesFolder = "pipelines";
+constexpr const char* kCalendarsFolder = "calendars";
 
 std::optional<std::string> process_variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -43,6 +44,7 @@ class Loader {
           fmt::format("{}: no eider.yaml here, so this is no workspace; `eider init` makes one", folder_.root())};
     }
     out_.usable = text ? read_settings(*text) : report(kSettingsFile, text.error().message);
+    if (out_.usable) read_calendars();
     if (out_.usable) read_pipelines();
     return std::move(out_);
   }
@@ -61,16 +63,16 @@ class Loader {
   bool finish(const std::string& file, const std::string& pipeline, std::string_view content, Complaints& complaints) {
     const bool good = !complaints.has_errors();
     const std::vector<Diagnostic> found = complaints.take();
-    if (!good) mark_broken(file, pipeline, content_hash(content), found);
+    if (!good) mark_broken(out_.broken, file, pipeline, content_hash(content), found);
     out_.diagnostics.insert(out_.diagnostics.end(), found.begin(), found.end());
     return good;
   }
 
-  void mark_broken(const std::string& file, const std::string& pipeline, const std::string& hash,
-                   const std::vector<Diagnostic>& found) {
+  static void mark_broken(std::map<std::string, BrokenFile>& broken, const std::string& file,
+                          const std::string& pipeline, const std::string& hash, const std::vector<Diagnostic>& found) {
     std::string all = hash;
     for (const Diagnostic& diagnostic : found) all += format(diagnostic) + "\n";
-    out_.broken[file] = BrokenFile{pipeline, content_hash(all)};
+    broken[file] = BrokenFile{pipeline, content_hash(all)};
   }
 
   std::optional<YamlTree> parse(std::string_view text, Complaints& complaints) {
@@ -88,6 +90,54 @@ class Loader {
       if (!complaints.has_errors()) check(out_.settings, tree->root(), complaints);
     }
     return finish(kSettingsFile, "", text, complaints);
+  }
+
+  void read_calendars() {
+    const auto names = folder_.names(kCalendarsFolder, {".yaml", ".yml"});
+    if (!names) {
+      out_.usable = report(kCalendarsFolder, names.error().message);
+      return;
+    }
+    for (const std::string& name : *names) read_calendar(name);
+  }
+
+  /// A wrong one takes the pipelines that name it with it, and no other.
+  void read_calendar(const std::string& file_name) {
+    const std::string file = fmt::format("{}/{}", kCalendarsFolder, file_name);
+    const std::string name = file_name.substr(0, file_name.rfind('.'));
+    const auto text = folder_.read(file, options_.file_limit_bytes);
+    Complaints complaints(file, text ? std::string_view(*text) : std::string_view());
+    const auto complain = [&](std::string message) { complaints.add(Severity::error, {}, "", std::move(message)); };
+    CalendarDraft draft;
+    if (!text) {
+      complain(text.error().message);
+    } else if (const auto named = model::check_name("calendar", name); !named) {
+      complain(named.error().message);
+    } else if (out_.calendars.contains(name) || broken_calendars_.contains(name)) {
+      complain(
+          fmt::format("\"{}\" is the name of another file in {}, too; the other one is taken", name, kCalendarsFolder));
+    } else if (const auto tree = parse(*text, complaints)) {
+      Reader(environment_, complaints).read(calendar_section(), tree->root(), &draft);
+      check_ranges(draft, tree->root(), complaints);
+      if (!complaints.has_errors()) {
+        out_.calendars[name] = std::make_shared<const timing::Calendar>(assemble_calendar(draft, complaints));
+      }
+    }
+    const bool good = !complaints.has_errors();
+    const std::vector<Diagnostic> found = complaints.take();
+    out_.diagnostics.insert(out_.diagnostics.end(), found.begin(), found.end());
+    if (good) return;
+    broken_calendars_.emplace(name, file);
+    mark_broken(out_.broken_calendars, file, "", content_hash(text ? *text : std::string()), found);
+  }
+
+  static void check_ranges(const CalendarDraft& draft, YamlValue root, Complaints& complaints) {
+    if (!draft.ranges) return;
+    for (std::size_t i = 0; i < draft.ranges->size(); ++i) {
+      if (draft.ranges->at(i).first <= draft.ranges->at(i).last) continue;
+      const std::string key = fmt::format("ranges[{}].to", i);
+      complaints.add(Severity::error, locate(root, key), key, "lies before from");
+    }
   }
 
   void read_pipelines() {
@@ -123,8 +173,8 @@ class Loader {
     Mark name_mark;
     // What does not fit together is worth saying only when each part was understood.
     if (!complaints.has_errors()) {
-      const Surroundings around{out_.settings, folder_,      options_.sql_limit_bytes,
-                                options_.now,  tree->root(), complaints};
+      const Surroundings around{out_.settings, folder_,    options_.sql_limit_bytes, options_.now,
+                                tree->root(),  complaints, out_.calendars,           broken_calendars_};
       model::Pipeline pipeline = assemble(std::move(draft), around);
       if (!complaints.has_errors()) check(pipeline, around);
       name_mark = tree->root().find("pipeline").mark();
@@ -160,7 +210,7 @@ class Loader {
       Diagnostic diagnostic = candidate.place;
       diagnostic.message =
           fmt::format("\"{}\" is also the name of the pipeline in {}; neither is loaded", name, others);
-      mark_broken(diagnostic.file, name, content_hash(candidate.text), {diagnostic});
+      mark_broken(out_.broken, diagnostic.file, name, content_hash(candidate.text), {diagnostic});
       out_.diagnostics.push_back(std::move(diagnostic));
     }
   }
@@ -205,6 +255,7 @@ class Loader {
   const Environment environment_;
   Workspace out_;
   std::map<std::string, std::vector<Candidate>> candidates_;
+  std::map<std::string, std::string, std::less<>> broken_calendars_;  ///< by name: its file
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "model/pipeline.h"
+#include "timing/exclusions.h"
 #include "workspace/diagnostic.h"
 #include "workspace/reader.h"
 
@@ -32,9 +33,11 @@ struct Workspace {
   std::string root;     ///< absolute, without symbolic links
   bool usable = false;  ///< false: eider.yaml (or the folder pipelines) is broken; nothing but diagnostics is set
   model::Settings settings;
-  std::map<std::string, LoadedPipeline> pipelines;  ///< by name
-  std::map<std::string, BrokenFile> broken;         ///< by file, workspace-relative
-  std::vector<Diagnostic> diagnostics;              ///< by file, then line
+  std::map<std::string, LoadedPipeline> pipelines;       ///< by name
+  std::map<std::string, BrokenFile> broken;              ///< by file, workspace-relative
+  std::vector<Diagnostic> diagnostics;                   ///< by file, then line
+  timing::Calendars calendars{};                         ///< by name
+  std::map<std::string, BrokenFile> broken_calendars{};  ///< by file; `pipeline` is empty
 };
 
 struct LoadOptions {

@@ -138,7 +138,8 @@ TEST(LoadErrors, Schedules) {
             (Lines{"6:37: warning: schedules[0].queue_limit: has no effect without overlap: queue",
                    "6:53: warning: schedules[0].max_catchup: has no effect without misfire: all"}));
   EXPECT_EQ(schedule("every: 5s, exclude: [holidays]"),
-            one("6:24: error: schedules[0].exclude: is not supported by this version of Eider"));
+            one("6:34: error: schedules[0].exclude[0]: there is no calendar \"holidays\"; it would be in "
+                "calendars/holidays.yaml"));
   EXPECT_EQ(said(kSteps + std::string("schedules:\n  - {id: s, every: 5s}\n  - {id: s, every: 6s}\n")),
             one("7:10: error: schedules[1].id: \"s\" is used already, on line 6; ids are unique in their pipeline"));
 }

@@ -90,6 +90,11 @@ void take(Value& value, std::vector<model::RetryCause>& out);
 void take(Value& value, std::vector<int>& out);
 void take(Value& value, std::map<std::string, model::LockMode>& out);
 void take(Value& value, model::Rate& out);
+// In take_calendar.cc.
+void take(Value& value, timing::Day& out);
+void take(Value& value, std::vector<timing::Day>& out);
+void take(Value& value, std::vector<timing::DayHours>& out);
+void take(Value& value, std::vector<Weekday>& out);
 
 /// The index of the written word among the row's choices.
 std::optional<std::size_t> choice_of(Value& value);

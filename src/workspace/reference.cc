@@ -11,12 +11,12 @@ namespace {
 
 constexpr std::string_view kBegin = R"(# Files of a workspace
 
-<!-- Generated from src/workspace/keys.cc and keys_settings.cc; the test that compares it says how to write it anew. -->
+<!-- Generated from the rows in src/workspace/keys*.cc; the test that compares it says how to write it anew. -->
 
-A workspace is a folder with `eider.yaml` and `pipelines/*.yaml` (or `.yml`); paths in them are relative to it. The
-files are YAML in UTF-8, one document each, at most 16 MiB, without anchors, aliases, tags and directives; a key twice
-in a map is an error, and so is an unknown one. `eider validate` checks them all, and `eider schema pipeline` or `eider
-schema workspace` prints the JSON Schema for an editor.
+A workspace is a folder with `eider.yaml`, `pipelines/*.yaml` and `calendars/*.yaml` (or `.yml`); paths in them are
+relative to it. The files are YAML in UTF-8, one document each, at most 16 MiB, without anchors, aliases, tags and
+directives; a key twice in a map is an error, and so is an unknown one. `eider validate` checks them all, and `eider
+schema pipeline`, `eider schema workspace` or `eider schema calendar` prints the JSON Schema for an editor.
 
 | Kind of value | How it is written |
 |---|---|
@@ -24,6 +24,8 @@ schema workspace` prints the JSON Schema for an editor.
 | duration | whole numbers with units, largest first: `500ms`, `5s`, `1h30m`, `7d` |
 | size | whole bytes, or with a unit: `64MiB` (KiB, MiB, GiB, TiB count in 1024), `2GB` (kB, MB, GB, TB in 1000) |
 | time | RFC 3339: `2026-03-29T01:00:00Z` or `2026-03-29T03:00:00+02:00` |
+| date | `2026-12-25` |
+| hours | `08:00-18:00`; past midnight, `22:00-06:00` |
 | ratio | `0.1` or `10%` |
 | rate | so many in a time: `100/min`, `10/s`, `5/10s` |
 | partition | 1 to 200 letters, digits and `_ - . : + =`, beginning with a letter or digit |
@@ -43,6 +45,40 @@ std::string alternatives(std::string_view words) {
   std::string out;
   for (const std::string_view word : split_words(words)) out += fmt::format("{}`{}`", out.empty() ? "" : ", ", word);
   return out;
+}
+
+/// Of lists and maps.
+std::string collection_words(const Key& key) {
+  switch (key.type) {
+    case Type::command:
+      return "list of texts, or text";
+    case Type::names:
+      return "list of names";
+    case Type::patterns:
+      return "list of names and patterns";
+    case Type::partitions:
+      return "list of partitions";
+    case Type::integers:
+      return "list of whole numbers";
+    case Type::dates:
+      return "list of dates";
+    case Type::hours:
+      return "list of hours";
+    case Type::choices:
+      return "list of " + alternatives(key.choices);
+    case Type::variables:
+      return "map of texts";
+    case Type::weights:
+      return "map of whole numbers";
+    case Type::lock_modes:
+      return "map of names to " + alternatives(key.choices);
+    case Type::section:
+      return fmt::format("[map](#{})", key.of->name);
+    case Type::list:
+      return fmt::format("list of [maps](#{})", key.of->name);
+    default:
+      return fmt::format("map of [maps](#{})", key.of->name);
+  }
 }
 
 std::string type_words(const Key& key) {
@@ -81,38 +117,15 @@ std::string type_words(const Key& key) {
       return "shell pattern";
     case Type::sql:
       return "path or SQL";
-    case Type::command:
-      return "list of texts, or text";
-    case Type::names:
-      return "list of names";
-    case Type::variables:
-      return "map of texts";
-    case Type::weights:
-      return "map of whole numbers";
-    case Type::section:
-      return fmt::format("[map](#{})", key.of->name);
-    case Type::patterns:
-      return "list of names and patterns";
-    case Type::partitions:
-      return "list of partitions";
-    case Type::assets:
-      return fmt::format("map of [maps](#{})", key.of->name);
-    case Type::list:
-      return fmt::format("list of [maps](#{})", key.of->name);
-    case Type::named:
-      return fmt::format("map of [maps](#{})", key.of->name);
-    case Type::integers:
-      return "list of whole numbers";
     case Type::rate:
       return "rate";
-    case Type::lock_modes:
-      return "map of names to " + alternatives(key.choices);
-    case Type::choices:
-      return "list of " + alternatives(key.choices);
+    case Type::date:
+      return "date";
     case Type::choice:
-      break;
+      return alternatives(key.choices);
+    default:
+      return collection_words(key);
   }
-  return alternatives(key.choices);
 }
 
 std::string bound(const Key& key, double value) {
@@ -140,7 +153,8 @@ std::string row(const Key& key) {
 }
 
 std::string section_text(const Section& section) {
-  const bool is_file = &section == &workspace_section() || &section == &pipeline_section();
+  const bool is_file =
+      &section == &workspace_section() || &section == &pipeline_section() || &section == &calendar_section();
   std::string out = fmt::format("\n<a id=\"{}\"></a>\n\n{} {}\n\n{}", section.name, is_file ? "##" : "###",
                                 section.title, section.about);
   if (!section.exactly_one.empty()) out += fmt::format(" Exactly one of {}.", alternatives(section.exactly_one));

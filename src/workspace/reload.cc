@@ -10,18 +10,39 @@
 namespace eider::workspace {
 namespace {
 
+const BrokenFile* broken_in(const Workspace& workspace, const std::string& file) {
+  for (const auto* files : {&workspace.broken, &workspace.broken_calendars}) {
+    if (const auto found = files->find(file); found != files->end()) return &found->second;
+  }
+  return nullptr;
+}
+
 /// A broken file is news when its fingerprint is; a warning when it was not there before.
 std::vector<Diagnostic> news_of(const Workspace& previous, const Workspace& fresh) {
   std::vector<Diagnostic> news;
   for (const Diagnostic& diagnostic : fresh.diagnostics) {
-    const auto now = fresh.broken.find(diagnostic.file);
-    const auto before = previous.broken.find(diagnostic.file);
-    const bool known = now == fresh.broken.end() ? std::find(previous.diagnostics.begin(), previous.diagnostics.end(),
-                                                             diagnostic) != previous.diagnostics.end()
-                                                 : before != previous.broken.end() && before->second == now->second;
+    const BrokenFile* now = broken_in(fresh, diagnostic.file);
+    const BrokenFile* before = broken_in(previous, diagnostic.file);
+    const bool known = now == nullptr ? std::find(previous.diagnostics.begin(), previous.diagnostics.end(),
+                                                  diagnostic) != previous.diagnostics.end()
+                                      : before != nullptr && *before == *now;
     if (!known) news.push_back(diagnostic);
   }
   return news;
+}
+
+/// What is in force keeps the calendars that it names, also when their file is wrong now, or gone.
+void keep_calendars(const Workspace& previous, Workspace& merged) {
+  for (const auto& [name, loaded] : merged.pipelines) {
+    for (const model::Schedule& schedule : loaded.pipeline->schedules) {
+      for (const auto* names : {&schedule.exclude, &schedule.only}) {
+        for (const std::string& calendar : *names) {
+          const auto before = previous.calendars.find(calendar);
+          if (before != previous.calendars.end()) merged.calendars.emplace(calendar, before->second);
+        }
+      }
+    }
+  }
 }
 
 /// Names of pipelines whose file is wrong, so that their last good version stays.
@@ -95,6 +116,12 @@ void settle_beside_kept(const Workspace& previous, Workspace& fresh) {
   }
 }
 
+bool same_calendars(const timing::Calendars& a, const timing::Calendars& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    return one.first == other.first && *one.second == *other.second;
+  });
+}
+
 std::vector<std::string> names_of(const Workspace& workspace) {
   std::vector<std::string> names;
   for (const auto& [name, loaded] : workspace.pipelines) names.push_back(name);
@@ -111,6 +138,7 @@ Reloaded merge(const Workspace& previous, Workspace fresh) {
   if (!fresh.usable) {
     out.workspace = previous;
     out.workspace.broken = std::move(fresh.broken);
+    out.workspace.broken_calendars = std::move(fresh.broken_calendars);
     out.workspace.diagnostics = std::move(fresh.diagnostics);
     out.kept = names_of(previous);
     return out;
@@ -130,6 +158,8 @@ Reloaded merge(const Workspace& previous, Workspace fresh) {
   }
   out.workspace = std::move(fresh);
   for (const std::string& name : out.kept) out.workspace.pipelines.emplace(name, previous.pipelines.at(name));
+  keep_calendars(previous, out.workspace);
+  out.calendars_changed = !same_calendars(previous.calendars, out.workspace.calendars);
   return out;
 }
 

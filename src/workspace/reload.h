@@ -16,6 +16,7 @@ struct Reloaded {
   std::vector<std::string> removed;
   std::vector<std::string> kept;  ///< the file is broken: the last good version stays
   bool settings_changed = false;
+  bool calendars_changed = false;
   /// What was not said at an earlier load: the diagnostics of files whose content or errors are new.
   std::vector<Diagnostic> news;
 };

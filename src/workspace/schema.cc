@@ -14,6 +14,8 @@ namespace json = boost::json;
 constexpr const char* kNamePattern = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$";
 constexpr const char* kAssetPattern = "^[A-Za-z0-9][A-Za-z0-9_-]*([.][A-Za-z0-9][A-Za-z0-9_-]*)*$";
 constexpr const char* kGlobPattern = "^([A-Za-z0-9_.*?!-]|\\[|\\])+$";
+constexpr const char* kDatePattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$";
+constexpr const char* kHoursPattern = "^[0-9]{2}:[0-9]{2}-[0-9]{2}:[0-9]{2}$";
 constexpr const char* kPartitionPattern = "^[A-Za-z0-9][A-Za-z0-9_.:+=-]*$";
 
 /// A text as YAML sees it: what is not in quotes may look like a number or a boolean.
@@ -75,6 +77,10 @@ json::object collection_schema(const Key& key) {
     }
     case Type::partitions:
       return list_of(pattern(any_scalar(), kPartitionPattern));
+    case Type::dates:
+      return list_of(pattern({"string"}, kDatePattern));
+    case Type::hours:
+      return list_of(pattern({"string"}, kHoursPattern));
     case Type::variables:
       return map_of(json::object{{"type", any_scalar()}}, "^(?!EIDER_)[A-Za-z_][A-Za-z0-9_]*$");
     case Type::weights:
@@ -137,6 +143,8 @@ json::object schema_of(const Key& key) {
       return {{"type", "string"}};
     case Type::choice:
       return {{"enum", words_of(key)}};
+    case Type::date:
+      return pattern({"string"}, kDatePattern);
     case Type::rate:
       return pattern({"string"}, "^[0-9]+/(min|s|m|h|d|([0-9]+(d|h|ms|us|m|s))+)$");
     case Type::text:
@@ -229,7 +237,9 @@ void print(const json::value& value, std::size_t depth, std::string& out) {
 }  // namespace
 
 std::string schema_json(SchemaOf of) {
-  const Section& root = of == SchemaOf::pipeline ? pipeline_section() : workspace_section();
+  const Section& root = of == SchemaOf::pipeline    ? pipeline_section()
+                        : of == SchemaOf::workspace ? workspace_section()
+                                                    : calendar_section();
   json::object out{{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
   for (auto& member : definition(root, true)) out[member.key()] = member.value();
   std::vector<const Section*> used;

@@ -228,6 +228,29 @@ steps:
   }
 }
 
+TEST_F(Both, AgreeAboutCalendars) {
+  const Checker calendar(json::parse(schema_json(SchemaOf::calendar)));
+  const std::pair<std::string, bool> texts[] = {
+      {"dates: [2026-12-25, 2027-01-01]\nranges: [{from: 2026-07-01, to: 2026-07-15}]\n", true},
+      {"timezone: UTC\nweekdays: [sat, sun]\nhours: [\"22:00-06:00\", 08:00-09:00]\ndescription: 1\n", true},
+      {"dates: []\n", true},
+      {"weekdays: [sonday]\n", false},
+      {"dates: [1]\n", false},
+      {"dates: 2026-12-25\n", false},
+      {"ranges: [{from: 2026-07-01}]\n", false},
+      {"hours: [22-06]\n", false},
+      {"days: [mon]\n", false},
+  };
+  for (const auto& [text, good] : texts) {
+    folder_.write("calendars/x.yaml", text);
+    const auto loaded = load_workspace(folder_.path());
+    ASSERT_TRUE(loaded.ok());
+    EXPECT_EQ(loaded->broken_calendars.empty(), good)
+        << text << ::testing::PrintToString(lines_of(loaded->diagnostics));
+    EXPECT_EQ(schema_accepts(calendar, text), good) << text;
+  }
+}
+
 TEST_F(Both, RefuseTheSamePipelines) {
   const std::string bad[] = {
       "",

@@ -77,8 +77,14 @@ inline model::Run run_of(model::Occurrence& decided, int n) {
 }
 
 inline model::CursorPlaced placed(const std::string& schedule, Instant until) {
-  return {model::Cursor{
-      .schedule = schedule, .rule = "rule", .decided_until = until, .paused = false, .note = "", .paused_at = {}}};
+  return {model::Cursor{.schedule = schedule,
+                        .rule = "rule",
+                        .decided_until = until,
+                        .paused = false,
+                        .note = "",
+                        .paused_at = {},
+                        .reason = "",
+                        .resumed_at = {}}};
 }
 
 inline model::RunClaimed claim(int n, int number, Instant when = at(1000)) {

@@ -34,6 +34,7 @@ struct Model {
     for (const auto& o : c.occurrences) {
       const bool is_new = occurrences.try_emplace({o.schedule, o.scheduled_for}, o).second;
       if (!is_new && o.decision == model::Decision::run) return false;
+      grow(occurrences.at({o.schedule, o.scheduled_for}), o);
     }
     return true;
   }
@@ -197,6 +198,13 @@ struct Model {
     if (found == deliveries.end() || found->second.state != from || !to) return nullptr;
     found->second.state = *to;
     return &found->second;
+  }
+  /// A row of excluded instants reaches further.
+  static void grow(model::Occurrence& row, const model::Occurrence& o) {
+    const bool both = row.decision == model::Decision::excluded && o.decision == model::Decision::excluded;
+    if (!both || o.scheduled_until <= row.scheduled_until) return;
+    row.scheduled_until = o.scheduled_until;
+    row.count = o.count;
   }
   void follow_end(const model::Run& run, Instant at) {
     for (auto& [id, d] : deliveries) {

@@ -53,7 +53,9 @@ TEST_P(ScheduleTest, PausingNeedsACursor) {
   turn(*store, {{placed(nightly, at(0))},
                 {model::SchedulePaused{nightly, true, "why", at(1)}},
                 {model::SchedulePaused{nightly, false, "", at(2)}}});
-  EXPECT_EQ(store->load_open()->cursors, std::vector{placed(nightly, at(0)).cursor});
+  auto resumed = placed(nightly, at(0)).cursor;
+  resumed.resumed_at = at(2);
+  EXPECT_EQ(store->load_open()->cursors, std::vector{resumed});
 }
 
 TEST_P(ScheduleTest, AClockSetBackWithdrawsWhatRanNothing) {
@@ -100,6 +102,59 @@ TEST_P(ScheduleTest, ARunDecisionIsUniqueForEver) {
   EXPECT_EQ(store->load_open()->runs, (std::vector{run, third}));
   EXPECT_EQ(reader()->occurrences({.schedule = nightly, .decision = Decision::run}, 10, "")->items.size(), 2u)
       << "the decision that was there is left as it was";
+}
+
+TEST_P(ScheduleTest, ARowOfExcludedInstantsGrowsAndNoOtherDoes) {
+  auto store = open();
+  auto excluded = occurrence(nightly, at(10), Decision::excluded);
+  excluded.calendar = "holidays";
+  auto missed = occurrence(nightly, at(50), Decision::missed);
+  turn(*store, {{placed(nightly, at(0))}, {decide(at(0), at(10), {excluded})}});
+  excluded.scheduled_until = at(30);
+  excluded.count = 3;
+  ASSERT_TRUE(apply_one(*store, {decide(at(10), at(30), {excluded})}));
+  auto shorter = excluded;
+  shorter.scheduled_until = at(20);
+  shorter.count = 2;
+  ASSERT_TRUE(apply_one(*store, {decide(at(30), at(50), {shorter, missed})}));
+  auto grown = missed;
+  grown.scheduled_until = at(60);
+  auto other = excluded;
+  other.decision = Decision::paused;
+  other.scheduled_until = at(60);
+  ASSERT_TRUE(apply_one(*store, {decide(at(50), at(60), {grown, other})}));
+  EXPECT_EQ(reader()->occurrences({.schedule = nightly, .decision = {}}, 10, "")->items,
+            (std::vector{missed, excluded}));
+}
+
+TEST_P(ScheduleTest, TheNewestRunsOfAScheduleAreItsNewestInstants) {
+  auto store = open();
+  std::vector<model::ChangeSet> sets = {{placed(nightly, at(0))}};
+  for (int n = 1; n <= 5; ++n) {
+    auto ran = occurrence(nightly, at(10 * n), Decision::run);
+    const auto run = run_of(ran, 10 - n);  // ids do not say the order
+    sets.push_back({decide(at(10 * (n - 1)), at(10 * n), {ran}), model::RunQueued{run}});
+  }
+  turn(*store, sets);
+  const auto newest = store->runs_of_schedule(nightly, 3).value();
+  ASSERT_EQ(newest.size(), 3u);
+  EXPECT_EQ(newest[0].scheduled_for, at(50));
+  EXPECT_EQ(newest[1].scheduled_for, at(40));
+  EXPECT_EQ(newest[2].scheduled_for, at(30));
+  EXPECT_TRUE(store->runs_of_schedule("flights/other", 3)->empty());
+}
+
+TEST_P(ScheduleTest, APauseSaysWhyAndAResumeWhen) {
+  auto store = open();
+  turn(*store, {{placed(nightly, at(0))}, {model::SchedulePaused{nightly, true, "note", at(1), "SomeReason"}}});
+  model::Cursor cursor = store->load_open()->cursors[0];
+  EXPECT_EQ(cursor.reason, "SomeReason");
+  EXPECT_FALSE(cursor.resumed_at);
+  turn(*store, {{model::SchedulePaused{nightly, false, "", at(2), ""}}});
+  turn(*store, {{model::SchedulePaused{nightly, true, "", at(3), "SomeReason"}}});
+  cursor = store->load_open()->cursors[0];
+  EXPECT_EQ(cursor.resumed_at, at(2)) << "a later pause keeps it";
+  EXPECT_EQ(cursor.paused_at, at(3));
 }
 
 TEST_P(ScheduleTest, ADecisionThatReachesPastTheNewCursorIsWithdrawnAndCanBeMadeShorter) {

@@ -27,17 +27,21 @@ constexpr int number(RunState state) { return static_cast<int>(state); }
 Changes::Changes(Connection& c)
     : data_(c),
       place_cursor_(c,
-                    "INSERT INTO cursors (schedule, rule, decided_until, paused, note, paused_at)"
-                    " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (schedule) DO UPDATE SET rule = excluded.rule,"
+                    "INSERT INTO cursors (schedule, rule, decided_until, paused, note, paused_at, reason, resumed_at)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (schedule) DO UPDATE SET rule = excluded.rule,"
                     " decided_until = excluded.decided_until, paused = excluded.paused, note = excluded.note,"
-                    " paused_at = excluded.paused_at"),
+                    " paused_at = excluded.paused_at, reason = excluded.reason, resumed_at = excluded.resumed_at"),
       move_cursor_(c, "UPDATE cursors SET decided_until = ? WHERE schedule = ? AND decided_until = ?"),
       set_back_cursor_(c, "UPDATE cursors SET decided_until = ? WHERE schedule = ?"),
-      pause_(c, "UPDATE cursors SET paused = ?, note = ?, paused_at = ? WHERE schedule = ?"),
+      pause_(c,
+             "UPDATE cursors SET paused = ?, note = ?, paused_at = ?, reason = ?, resumed_at = ifnull(?, resumed_at)"
+             " WHERE schedule = ?"),
       decide_(c,
               "INSERT INTO occurrences (id, schedule, pipeline, scheduled_for, scheduled_until, count, timezone,"
               " offset_s, shifted, decided_at, decision, reason, run_id, calendar)"
-              " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"),
+              " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (schedule, scheduled_for) DO UPDATE"
+              " SET scheduled_until = excluded.scheduled_until, count = excluded.count"
+              " WHERE decision = 4 AND excluded.decision = 4 AND excluded.scheduled_until > scheduled_until"),
       withdraw_later_(c, "DELETE FROM occurrences WHERE schedule = ?1 AND decision = ?2 AND scheduled_for > ?3"),
       withdraw_straddling_(c,
                            "DELETE FROM occurrences WHERE schedule = ?1 AND decision = ?2 AND scheduled_for ="
@@ -93,7 +97,8 @@ Result<bool> Changes::apply(const model::Change& change) {
 
 Result<bool> Changes::write(const model::CursorPlaced& change) {
   const model::Cursor& c = change.cursor;
-  return always(place_cursor_.execute(c.schedule, c.rule, c.decided_until, c.paused, c.note, c.paused_at));
+  return always(place_cursor_.execute(c.schedule, c.rule, c.decided_until, c.paused, c.note, c.paused_at, c.reason,
+                                      c.resumed_at));
 }
 
 Result<bool> Changes::write(const model::OccurrencesDecided& change) {
@@ -129,7 +134,8 @@ Result<bool> Changes::write(const model::CursorWithdrawn& change) {
 
 Result<bool> Changes::write(const model::SchedulePaused& change) {
   const std::optional<Instant> paused_at = change.paused ? std::optional(change.at) : std::nullopt;
-  return changed(pause_.execute(change.paused, change.note, paused_at, change.schedule));
+  const std::optional<Instant> resumed_at = change.paused ? std::nullopt : std::optional(change.at);
+  return changed(pause_.execute(change.paused, change.note, paused_at, change.reason, resumed_at, change.schedule));
 }
 
 Result<bool> Changes::write(const model::RunQueued& change) {

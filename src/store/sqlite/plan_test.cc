@@ -40,6 +40,10 @@ void expect_walks(Connection& connection, const std::string& sql, const std::vec
 
 void expect_plans(Connection& c) {
   using model::RunState;
+  expect_walks(c, decided_across_sql(), {"occurrences_instant (schedule=? AND scheduled_for<?)"});
+  expect_walks(c, decided_later_sql(), {"occurrences_instant (schedule=? AND scheduled_for>?)"});
+  expect_walks(c, runs_of_schedule_sql(),
+               {"autoindex_runs_1 (id=?)", "occurrences_by_schedule (schedule=? AND decision=?)"});
   const std::string open_runs = "runs_open (seq<?)";
   const std::string ended = "runs_ended_by_state (state=? AND seq<?)";
   const std::string ended_of = "runs_ended_by_pipeline (pipeline=? AND state=? AND seq<?)";

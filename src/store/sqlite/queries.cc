@@ -1,5 +1,6 @@
 #include "store/sqlite/queries.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -35,6 +36,28 @@ constexpr const char* definitions_sql = "SELECT hash FROM definitions ORDER BY h
 
 }  // namespace
 
+std::string decided_across_sql() {
+  return fmt::format(
+      "SELECT {} FROM occurrences INDEXED BY occurrences_instant"
+      " WHERE schedule = ? AND scheduled_for <= ? ORDER BY scheduled_for DESC LIMIT 1",
+      occurrence_columns);
+}
+
+std::string decided_later_sql() {
+  return fmt::format(
+      "SELECT {} FROM occurrences INDEXED BY occurrences_instant"
+      " WHERE schedule = ? AND scheduled_for > ? ORDER BY scheduled_for",
+      occurrence_columns);
+}
+
+std::string runs_of_schedule_sql() {
+  return fmt::format(
+      "SELECT {} FROM runs WHERE id IN (SELECT run_id FROM occurrences"
+      " INDEXED BY occurrences_by_schedule WHERE schedule = ? AND decision = 0"
+      " ORDER BY scheduled_for DESC LIMIT ?)",
+      run_columns);
+}
+
 std::vector<std::string> boot_queries() {
   return {cursors_sql(), open_runs_sql(), live_attempts_sql(), definitions_sql, data_sql::pending_counts()};
 }
@@ -45,13 +68,9 @@ WriterQueries::WriterQueries(Connection& c)
       live_attempts_(c, live_attempts_sql()),
       definitions_(c, definitions_sql),
       claimable_(c, claimable_sql),
-      // The newest row at or before `after` may reach past it; older ones can't, they would overlap with it.
-      decided_after_(c, fmt::format("SELECT {} FROM occurrences INDEXED BY occurrences_instant"
-                                    " WHERE schedule = ?1 AND scheduled_for > ?2"
-                                    " OR seq IN (SELECT seq FROM occurrences INDEXED BY occurrences_instant"
-                                    " WHERE schedule = ?1 AND scheduled_for <= ?2 ORDER BY scheduled_for DESC LIMIT 1)"
-                                    " AND scheduled_until > ?2 ORDER BY scheduled_for",
-                                    occurrence_columns)),
+      decided_across_(c, decided_across_sql()),
+      decided_later_(c, decided_later_sql()),
+      runs_of_schedule_(c, runs_of_schedule_sql()),
       run_of_key_(c, "SELECT id FROM runs WHERE idempotency_key = ?") {}
 
 Result<OpenState> WriterQueries::load_open() {
@@ -76,8 +95,25 @@ Result<std::vector<std::string>> WriterQueries::claimable(Instant now, int limit
 }
 
 Result<std::vector<model::Occurrence>> WriterQueries::decided_after(const std::string& schedule, Instant after) {
-  Rows rows(decided_after_, schedule, after);
-  return read_all(rows, read_occurrence);
+  // The newest row at or before `after` may reach past it; older ones can't, they would overlap with it.
+  Rows across(decided_across_, schedule, after);
+  auto out = read_all(across, read_occurrence);
+  if (!out) return out;
+  std::erase_if(*out, [after](const model::Occurrence& row) { return row.scheduled_until <= after; });
+  Rows later(decided_later_, schedule, after);
+  auto rest = read_all(later, read_occurrence);
+  if (!rest) return rest;
+  out->insert(out->end(), std::make_move_iterator(rest->begin()), std::make_move_iterator(rest->end()));
+  return out;
+}
+
+Result<std::vector<model::Run>> WriterQueries::runs_of_schedule(const std::string& schedule, int limit) {
+  Rows rows(runs_of_schedule_, schedule, limit);
+  auto runs = read_all(rows, read_run);
+  if (!runs) return runs;
+  std::sort(runs->begin(), runs->end(),
+            [](const model::Run& a, const model::Run& b) { return a.scheduled_for > b.scheduled_for; });
+  return runs;
 }
 
 Result<std::optional<std::string>> WriterQueries::run_of_key(const std::string& idempotency_key) {

@@ -18,6 +18,7 @@ class WriterQueries {
   Result<OpenState> load_open();
   Result<std::vector<std::string>> claimable(Instant now, int limit);
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after);
+  Result<std::vector<model::Run>> runs_of_schedule(const std::string& schedule, int limit);
   Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key);
 
  private:
@@ -26,7 +27,9 @@ class WriterQueries {
   Statement live_attempts_;
   Statement definitions_;
   Statement claimable_;
-  Statement decided_after_;
+  Statement decided_across_;
+  Statement decided_later_;
+  Statement runs_of_schedule_;
   Statement run_of_key_;
 };
 
@@ -39,6 +42,10 @@ std::string runs_sql(const RunFilter& filter);
 std::string occurrences_sql(const OccurrenceFilter& filter);
 /// What load_open() runs.
 std::vector<std::string> boot_queries();
+/// What decided_after() runs: schedule, instant; and runs_of_schedule(): schedule, limit.
+std::string decided_across_sql();
+std::string decided_later_sql();
+std::string runs_of_schedule_sql();
 /// What claimable() runs: now, limit.
 extern const char* const claimable_sql;
 

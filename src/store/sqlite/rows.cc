@@ -111,6 +111,8 @@ Result<model::Cursor> read_cursor(const Rows& row) {
       .paused = row.integer(3) != 0,
       .note = row.text(4),
       .paused_at = row.maybe_instant(5),
+      .reason = row.text(6),
+      .resumed_at = row.maybe_instant(7),
   };
 }
 

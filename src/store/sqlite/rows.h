@@ -14,7 +14,8 @@ inline constexpr const char* run_columns =
 inline constexpr const char* occurrence_columns =
     "seq, id, schedule, pipeline, scheduled_for, scheduled_until, count, timezone, offset_s, shifted, decided_at,"
     " decision, reason, run_id, calendar";
-inline constexpr const char* cursor_columns = "schedule, rule, decided_until, paused, note, paused_at";
+inline constexpr const char* cursor_columns =
+    "schedule, rule, decided_until, paused, note, paused_at, reason, resumed_at";
 /// Of `runs AS r JOIN attempts AS a`.
 inline constexpr const char* attempt_columns =
     "r.id, a.number, a.outcome, a.claimed_at, a.started_at, a.finished_at, a.worker_pid, a.exit_code, a.signal,"

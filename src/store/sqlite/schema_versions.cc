@@ -190,10 +190,13 @@ CREATE TABLE triggers (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// What the policies need: the steps that a retry keeps, and the calendar that excluded an instant.
+// What the policies need: the steps that a retry keeps, the calendar that excluded an instant, why a schedule is paused
+// and since when its failures count.
 constexpr const char* version_3 = R"sql(
 ALTER TABLE runs ADD COLUMN kept TEXT NOT NULL DEFAULT '';
 ALTER TABLE occurrences ADD COLUMN calendar TEXT NOT NULL DEFAULT '';
+ALTER TABLE cursors ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE cursors ADD COLUMN resumed_at INTEGER;
 )sql";
 
 constexpr std::array<const char*, 3> all = {version_1, version_2, version_3};

@@ -97,6 +97,9 @@ class SqliteStore final : public DataStore {
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) override {
     return queries_.decided_after(schedule, after);
   }
+  Result<std::vector<model::Run>> runs_of_schedule(const std::string& schedule, int limit) override {
+    return queries_.runs_of_schedule(schedule, limit);
+  }
   Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key) override {
     return queries_.run_of_key(idempotency_key);
   }
