@@ -85,7 +85,7 @@ bool Loop::claim(Turn& turn, const model::Run& run, const workspace::LoadedPipel
   if (!run.partition.empty()) job.facts["partition"] = run.partition;
   if (!run.params.empty()) job.facts["params"] = run.params;
   if (run.trigger == model::TriggerKind::data && !event_facts(turn, run, job.facts)) return false;
-  if (!turn.decide_surely(std::move(changes))) return false;
+  if (!turn.insist(std::move(changes))) return false;
   turn.after_commit([this, job = std::move(job)]() mutable { parts_.workers.hand_off(std::move(job)); });
   return true;
 }

@@ -163,7 +163,11 @@ void Loop::pause_schedule(Turn& turn, const PauseSchedule& command) {
     return answer(
         Error{ErrorCode::not_found, fmt::format("there is no schedule \"{}\" in this workspace", command.key)});
   }
-  const model::Cursor& cursor = state_.cursors().at(command.key);
+  const auto placed = state_.cursors().find(command.key);
+  if (placed == state_.cursors().end()) {
+    return answer(Error{ErrorCode::unavailable, "the store has refused to take the schedule up: " + refused_.why});
+  }
+  const model::Cursor& cursor = placed->second;
   model::ChangeSet changes;
   if (!command.paused && cursor.paused) {
     // One row covers the pause, and the schedule goes on from now: what fell due meanwhile was not missed.
