@@ -86,7 +86,7 @@ bool Loop::claim(Turn& turn, const model::Run& run, const workspace::LoadedPipel
   if (!run.params.empty()) job.facts["params"] = run.params;
   if (!run.kept.empty()) job.kept = kept_for(run, *loaded.pipeline);
   if (run.trigger == model::TriggerKind::data && !event_facts(turn, run, job.facts)) return false;
-  if (!turn.decide_surely(std::move(changes))) return false;
+  if (!turn.insist(std::move(changes))) return false;
   turn.after_commit([this, job = std::move(job)]() mutable { parts_.workers.hand_off(std::move(job)); });
   return true;
 }

@@ -103,7 +103,8 @@ void Loop::decide_published(Turn& turn) {
     }
     auto changes =
         materializations(turn, *state_.run(published.run_id), live->second.definition, {published.publication});
-    if (changes) turn.decide_surely(std::move(*changes));
+    if (!changes || turn.insist(std::move(*changes)) || turn.failed()) continue;
+    turn.refused_published_.push_back(published);
   }
 }
 
@@ -173,14 +174,17 @@ void Loop::place_triggers(Turn& turn) {
   if (turn.failed()) return;
   const auto newest = parts_.store.newest_event_number();
   if (!newest) return turn.fail(newest.error());
-  turn.decide_surely(state_.subscriptions().placements(
+  turn.insist(state_.subscriptions().placements(
       *newest, [this](const std::string& pipeline) { return state_.may_be_broken(pipeline); }));
 }
+
+/// What the store has refused waits with it.
+bool Loop::replay_is_due() const { return state_.subscriptions().replaying() && !refused_.again_at; }
 
 /// One portion a turn, so that a long history keeps nobody waiting.
 void Loop::replay_events(Turn& turn) {
   const auto cursor = state_.subscriptions().replaying();
-  if (!cursor || turn.failed() || turn.full()) return;
+  if (!replay_is_due() || turn.failed() || turn.full()) return;
   const auto events = parts_.store.events_between(cursor->replayed_to, cursor->replay_until, limits::replayed_per_turn);
   if (!events) return turn.fail(events.error());
   const TriggerEntry& entry = *state_.subscriptions().find(cursor->trigger);
@@ -197,7 +201,7 @@ void Loop::replay_events(Turn& turn) {
     if (!there) return turn.fail(there.error());
     if (!*there) replayed.owed.push_back(std::move(delivery));
   }
-  turn.decide_surely({std::move(replayed)});
+  turn.insist({std::move(replayed)});
 }
 
 void Loop::decide_triggers(Turn& turn) {

@@ -1,7 +1,6 @@
 // What the clock says: due instants, expired waits, cursors of new rules, and a clock that was set back.
 #include <fmt/format.h>
 
-#include "base/log.h"
 #include "decide/due.h"
 #include "engine/limits.h"
 #include "engine/loop.h"
@@ -128,7 +127,12 @@ void Loop::decide_expired(Turn& turn) {
   }
 }
 
-void Loop::place_cursors(Turn& turn) { turn.decide_surely(state_.cursor_changes(turn.now())); }
+void Loop::place_cursors(Turn& turn) {
+  auto changes = state_.cursor_changes(turn.now());
+  if (turn.decide_surely(changes) || turn.failed()) return;
+  for (model::Change& change : changes)
+    turn.insist({std::move(change)});  // one bad row keeps no other schedule waiting
+}
 
 /// Queued runs of what is no longer in the workspace end with the reason; running ones end as they end.
 void Loop::sweep_removed(Turn& turn) {
@@ -145,7 +149,7 @@ void Loop::sweep_removed(Turn& turn) {
   }
   for (const auto& [id, why] : gone) {
     if (turn.failed()) return;
-    turn.decide_surely({model::QueuedCancelled{id, why, model::reason_sentence(why), turn.now()}});
+    turn.insist({model::QueuedCancelled{id, why, model::reason_sentence(why), turn.now()}});
   }
 }
 
@@ -154,10 +158,7 @@ void Loop::withdraw_future(Turn& turn) {
   for (const std::string& key : state_.cursors_after(turn.now())) {
     if (turn.failed()) return;
     auto ahead = parts_.store.decided_after(key, turn.now());
-    if (!ahead) {
-      log::error("decisions could not be read: " + ahead.error().message);
-      continue;
-    }
+    if (!ahead) return turn.fail(ahead.error());
     const timing::Rule& rule = state_.schedules().at(key).rule;
     std::vector<model::Occurrence> cut;
     for (model::Occurrence& row : *ahead) {
@@ -166,7 +167,7 @@ void Loop::withdraw_future(Turn& turn) {
       row.scheduled_until = rule.previous(turn.now()).value_or(row.scheduled_for);
       cut.push_back(std::move(row));
     }
-    turn.decide({model::CursorWithdrawn{key, turn.now()},
+    turn.insist({model::CursorWithdrawn{key, turn.now()},
                  model::OccurrencesDecided{key, turn.now(), turn.now(), std::move(cut)}});
   }
 }

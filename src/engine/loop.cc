@@ -32,16 +32,16 @@ void Loop::decide_and_commit(Instant now) {
   if (turn.failed()) {
     parts_.store.rollback();
     reload_memory(turn.failure().message);
-  } else if (auto committed = parts_.store.commit(); !committed) {
+  } else if (auto committed = parts_.store.commit(); !committed && !holds_all_the_same(turn)) {
     reload_memory(committed.error().message);
   } else {
+    if (!committed) log::warning("a commit holds, although it was answered with: " + committed.error().message);
     settle(turn);
   }
 }
 
 void Loop::decide_all(Turn& turn) {
-  if (options_.schedules && reloaded_) place_cursors(turn);  // before anything asks for one that is gone
-  if (reloaded_) place_triggers(turn);
+  if (out_of_order_) put_in_order(turn);  // before anything asks for a cursor that is gone
   notice_clock(turn);
   decide_published(turn);
   decide_results(turn);
@@ -53,8 +53,18 @@ void Loop::decide_all(Turn& turn) {
   if (!draining_) admit(turn);
 }
 
+/// What the workspace in force and the clock ask of the store, whatever the store has said before.
+void Loop::put_in_order(Turn& turn) {
+  if (options_.schedules) place_cursors(turn);
+  place_triggers(turn);
+  // A cursor in the future: the clock was set back while no server ran, or by a turn that did not hold.
+  withdraw_future(turn);
+  sweep_removed(turn);
+}
+
 /// Events become pending decisions; what only informs (a step started, progress) is noted at once.
 void Loop::take_inputs() {
+  take_refused();
   for (supervise::WorkerEvent& event : parts_.workers.take_events()) {
     if (auto* over = std::get_if<supervise::AttemptOver>(&event)) {
       results_.push_back(std::move(*over));
@@ -75,19 +85,21 @@ void Loop::take_inputs() {
 }
 
 bool Loop::nothing_to_do(Instant now) const {
-  if (!results_.empty() || !published_.empty() || !commands_.empty() || reloaded_ || clock_stepped_back()) return false;
+  if (!results_.empty() || !published_.empty() || !commands_.empty() || out_of_order_ || clock_stepped_back()) {
+    return false;
+  }
   if (admission_due_ && !draining_ && !starts_are_held()) return false;
   return !is_due(now);
 }
 
 bool Loop::is_due(Instant now) const {
   const Subscriptions& subscriptions = state_.subscriptions();
-  if (subscriptions.replaying()) return true;
+  if (replay_is_due()) return true;
   if (const auto look = subscriptions.first_look(); options_.schedules && !draining_ && look && look->first <= now) {
     return true;
   }
   if (const auto due = state_.first_due(); options_.schedules && due && due->first <= now) return true;
-  if (const auto backoff = state_.first_backoff(); backoff && *backoff <= now) return true;
+  if (const auto backoff = state_.first_backoff(); !draining_ && backoff && *backoff <= now) return true;
   const auto expiry = state_.first_expiry();
   return expiry && expiry->first <= now;
 }
@@ -98,7 +110,8 @@ void Loop::settle(Turn& turn) {
     log::info("the store is written again: " + trouble_);
     trouble_.clear();
   }
-  reloaded_ = false;
+  out_of_order_ = false;
+  note_refusals(turn);
   if (!turn.committed_.empty()) fault::point("turn.after_commit");
   results_.clear();
   published_.clear();
@@ -135,7 +148,7 @@ void Loop::reload_memory(const std::string& why) {
     EIDER_CHECK(false, "the store cannot be read: " + open.error().message);
   }
   state_.load(std::move(*open), parts_.clock.now());
-  admission_due_ = reloaded_ = true;
+  admission_due_ = out_of_order_ = true;
 }
 
 Loop::Next Loop::next_wake(Instant now) const {
@@ -152,15 +165,20 @@ Loop::Next Loop::next_wake(Instant now) const {
     if (at && (!next.wake_at || *at < *next.wake_at)) next.wake_at = at;
   };
   if (const auto due = state_.first_due(); due && options_.schedules && !draining_) sooner(due->first);
-  sooner(state_.first_backoff());
+  if (!draining_) sooner(state_.first_backoff());  // nothing starts any more
   const Subscriptions& subscriptions = state_.subscriptions();
-  if (subscriptions.replaying()) sooner(now);
+  if (replay_is_due()) sooner(now);
   if (const auto look = subscriptions.first_look(); look && options_.schedules && !draining_) sooner(look->first);
   if (const auto expiry = state_.first_expiry()) sooner(expiry->first);
   if (!commands_.empty() || (admission_due_ && !draining_ && !starts_are_held())) sooner(now);
-  if (admission_due_ && starts_are_held()) next.retry_in = starts_held_until_ - parts_.clock.boottime();
-  if (draining_ && drain_until_ && !interrupted_)
-    next.retry_in = std::max(Micros(0), *drain_until_ - parts_.clock.boottime());
+  // What waits on the boot clock: the first of it.
+  const auto look_at = [&](Micros boottime) {
+    const Micros in = std::max(Micros(0), boottime - parts_.clock.boottime());
+    next.retry_in = std::min(in, next.retry_in.value_or(in));
+  };
+  if (admission_due_ && starts_are_held()) look_at(starts_held_until_);
+  if (refused_.again_at) look_at(*refused_.again_at);
+  if (draining_ && drain_until_ && !interrupted_) look_at(*drain_until_);
   return next;
 }
 
@@ -192,11 +210,7 @@ Result<void> Loop::boot(std::shared_ptr<const workspace::Workspace> workspace) {
   state_.load(std::move(*open), now);
   if (auto begun = parts_.store.begin(); !begun) return begun.error();
   Turn turn(*this, now);
-  if (options_.schedules) place_cursors(turn);
-  place_triggers(turn);
-  // A cursor in the future: the clock was set back while no server ran.
-  withdraw_future(turn);
-  sweep_removed(turn);
+  put_in_order(turn);
   if (turn.failed()) {
     parts_.store.rollback();
     return turn.failure();

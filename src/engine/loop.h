@@ -89,12 +89,18 @@ class Loop {
   void decide_all(Turn& turn);
   void settle(Turn& turn);
   void settle_questions();
+  void put_in_order(Turn& turn);
   void note_trouble(const std::string& why);
   void reload_memory(const std::string& why);
   Next next_wake(Instant now) const;
   bool clock_stepped_back() const;
   void notice_clock(Turn& turn);
   void recover();
+
+  // uncertain.cc: when the store does not simply say yes.
+  bool holds_all_the_same(const Turn& turn);
+  void note_refusals(Turn& turn);
+  void take_refused();
 
   // results.cc: what workers say.
   void watch_step(const supervise::WorkerEvent& event);
@@ -150,6 +156,7 @@ class Loop {
                                    const std::optional<model::Materialization>& newest);
   model::AssetMaterialized owe(model::Materialization event) const;
   void place_triggers(Turn& turn);
+  bool replay_is_due() const;
   void replay_events(Turn& turn);
   void decide_triggers(Turn& turn);
   void look_at_trigger(Turn& turn, const std::string& key);
@@ -196,7 +203,8 @@ class Loop {
   std::string start_trouble_;                      ///< why attempts can't be started; empty: they can
   Instant start_trouble_since_{};
   Micros starts_held_until_{};  ///< on the boot clock: nothing is claimed before
-  bool reloaded_ = false;       ///< memory was read anew, and no turn has held since
+  /// Memory was read anew or something was refused, and no turn has held since: see put_in_order().
+  bool out_of_order_ = false;
   bool admission_due_ = true;
   bool draining_ = false;
   bool leave_running_ = false;
@@ -206,6 +214,15 @@ class Loop {
   std::optional<Micros> drain_until_;  ///< on the boot clock
   std::string trouble_;                ///< why the store is not written; empty: it is
   Instant trouble_since_{};
+  /// What the store refused by itself, and when it is decided again.
+  struct Refused {
+    std::vector<supervise::AttemptOver> results;
+    std::vector<wire::Published> published;
+    std::string why;  ///< empty: everything was taken
+    Instant since{};
+    std::optional<Micros> again_at;  ///< on the boot clock
+  };
+  Refused refused_;
   std::int64_t stale_results_ = 0;  ///< results that the fence refused (I4)
   std::int64_t wall_minus_boot_us_ = 0;
 };

@@ -27,6 +27,9 @@ void Loop::pause_schedule(Turn& turn, const PauseSchedule& command) {
     return answer(
         Error{ErrorCode::not_found, fmt::format("there is no schedule \"{}\" in this workspace", command.key)});
   }
+  if (!state_.cursors().contains(command.key)) {
+    return answer(Error{ErrorCode::unavailable, "the store has refused to take the schedule up: " + refused_.why});
+  }
   if (!command.paused) return resume_schedule(turn, command, found->second);
   // Paused once more: since when stays, and why as well unless another note is given.
   const model::Cursor& cursor = state_.cursors().at(command.key);

@@ -195,7 +195,10 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   changes.emplace_back(std::move(ended));
   if (auto moved = delay_from(run, verdict.event, turn.now())) changes.push_back(std::move(*moved));
   if (verdict.event == model::RunEvent::fail && !pause_after_failures(turn, run, changes)) return;
-  if (!turn.decide_surely(std::move(changes))) return;
+  if (!turn.insist(std::move(changes))) {
+    if (!turn.failed()) turn.refused_results_.push_back(over);
+    return;
+  }
   admission_due_ = true;
   if (verdict.event == model::RunEvent::release && !ended_by_drain) {
     released_since_.try_emplace(over.run_id, turn.now());

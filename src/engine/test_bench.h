@@ -58,7 +58,7 @@ class TestBench {
   void boot() {
     auto opened = store::open_sqlite_store({folder + "/state.db", true});
     ASSERT_TRUE(opened.ok()) << opened.error().message;
-    store = std::move(*opened);
+    store = wrap_store ? wrap_store(std::move(*opened)) : std::move(*opened);
     workers = std::make_unique<supervise::FakeWorkers>();
     workers->traces = traces;
     inbox = std::make_unique<Inbox>([] {});
@@ -156,6 +156,8 @@ class TestBench {
   workspace::Workspace workspace_value;
   LoopOptions options;
   std::map<std::string, supervise::AttemptTraces> traces;
+  /// Puts something in front of the real store, at each boot. May be empty.
+  std::function<std::unique_ptr<store::Store>(std::unique_ptr<store::Store>)> wrap_store;
   std::unique_ptr<store::Store> store;
   std::unique_ptr<supervise::FakeWorkers> workers;
   std::unique_ptr<Inbox> inbox;

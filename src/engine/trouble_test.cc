@@ -126,6 +126,26 @@ TEST(Trouble, WhatKeepsOneRunFromStartingHoldsNoOther) {
   EXPECT_EQ(bench.row(kept).failures, 0);
 }
 
+// What was interrupted is queued again, and waits for the next server: this one has nothing to look at.
+TEST(Trouble, AServerThatDrainsDoesNotSpin) {
+  TestBench bench;
+  bench.workspace_value.settings.drain_timeout = 30s;
+  bench.add_pipeline("p");
+  bench.add_pipeline("slow");
+  bench.boot();
+  const std::string id = bench.start("p").value();
+  bench.start("slow").value();
+  bench.advance(1s);
+  bench.workers->obeys_cancel = false;
+  bench.inbox->post(Stop{});
+  bench.advance(31s);
+  bench.workers->over(id, Outcome::cancelled);
+  const auto next = bench.settle();
+  EXPECT_EQ(bench.row(id).state, RunState::queued);
+  EXPECT_FALSE(next.ended);
+  EXPECT_FALSE(next.wake_at);
+}
+
 // SIGTERM, a locked store, and a run that goes on: the server leaves in time, and the next one picks the run up.
 TEST(Trouble, AServerThatCannotWriteStopsAllTheSame) {
   for (const bool now : {false, true}) {

@@ -24,6 +24,9 @@ class Turn {
   /// The same for what holds by all that memory knows. Where the store says otherwise, somebody else has written it:
   /// the turn fails, and memory is read anew.
   bool decide_surely(model::ChangeSet changes);
+  /// The same for what nobody will ask again: where the store refuses it for a reason of its own, everything of that
+  /// kind is looked at again after a while (Loop::note_refusals).
+  bool insist(model::ChangeSet changes);
   /// What the store was asked could not be answered, or can't be: nothing of the turn can be trusted.
   void fail(const Error& why);
   /// Nothing of this turn will be committed.
@@ -44,6 +47,9 @@ class Turn {
   bool failed_ = false;
   std::optional<Error> failure_;
   std::optional<Error> own_error_;
+  std::string refusal_;  ///< of insist(); empty: none
+  std::vector<supervise::AttemptOver> refused_results_;
+  std::vector<wire::Published> refused_published_;
   std::vector<model::ChangeSet> committed_;
   std::vector<std::function<void()>> after_;
 };

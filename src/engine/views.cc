@@ -158,11 +158,16 @@ StatusView Loop::status_view() const {
   view.version = options_.version;
   view.workspace = state_.workspace().root;
   view.pid = static_cast<int>(getpid());
-  view.health = !trouble_.empty() || !start_trouble_.empty() ? "degraded" : draining_ ? "draining" : "ok";
+  view.health = !trouble_.empty() || !start_trouble_.empty() || !refused_.why.empty() ? "degraded"
+                : draining_                                                           ? "draining"
+                                                                                      : "ok";
   if (!trouble_.empty()) {
     view.health_detail = "the store cannot be written since " + format_rfc3339(trouble_since_) + ": " + trouble_;
   } else if (!start_trouble_.empty()) {
     view.health_detail = "runs can't be started since " + format_rfc3339(start_trouble_since_) + ": " + start_trouble_;
+  } else if (!refused_.why.empty()) {
+    view.health_detail =
+        "the store refuses something since " + format_rfc3339(refused_.since) + ", it is tried again: " + refused_.why;
   }
   view.pipelines = static_cast<int>(state_.workspace().pipelines.size());
   view.schedules = static_cast<int>(state_.schedules().size());
