@@ -98,8 +98,10 @@ int validate(Session& session) {
 }
 
 int schema(Session& session) {
-  const auto of =
-      session.options.target == "workspace" ? workspace::SchemaOf::workspace : workspace::SchemaOf::pipeline;
+  const std::string& asked = session.options.target;
+  const auto of = asked == "workspace" ? workspace::SchemaOf::workspace
+                  : asked == "ceiling" ? workspace::SchemaOf::ceiling
+                                       : workspace::SchemaOf::pipeline;
   session.out().print(workspace::schema_json(of));
   return exit_done;
 }

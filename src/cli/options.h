@@ -66,7 +66,7 @@ struct Options {
   std::string cron, timezone, from, to, count;           // schedule preview
   bool follow = false, raw = false;                      // logs
   std::string attempt, step;                             // logs
-  std::string test_clock;                                // serve
+  std::string test_clock, ceiling;                       // serve
   std::vector<std::string> words;                        // __complete: the line so far
 };
 

@@ -63,7 +63,6 @@ bool Loop::decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::
     changes.emplace_back(model::RunQueued{std::move(run)});
   }
   if (turn.decide(std::move(changes))) {
-    admission_due_ = admission_due_ || !decision.run_id.empty();
     for (const std::string& id : decision.cancel_running) {
       const int attempt = state_.live().at(id).number;
       turn.after_commit(

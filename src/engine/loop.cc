@@ -76,7 +76,7 @@ void Loop::take_inputs() {
 
 bool Loop::nothing_to_do(Instant now) const {
   if (!results_.empty() || !published_.empty() || !commands_.empty() || reloaded_ || clock_stepped_back()) return false;
-  if (admission_due_ && !draining_ && !starts_are_held()) return false;
+  if (state_.queue().has_work() && !draining_ && !starts_are_held()) return false;
   return !is_due(now);
 }
 
@@ -87,7 +87,9 @@ bool Loop::is_due(Instant now) const {
     return true;
   }
   if (const auto due = state_.first_due(); options_.schedules && due && due->first <= now) return true;
-  if (const auto backoff = state_.first_backoff(); backoff && *backoff <= now) return true;
+  for (const auto& ready : {state_.first_backoff(), state_.first_rate()}) {
+    if (ready && !draining_ && *ready <= now) return true;
+  }
   const auto expiry = state_.first_expiry();
   return expiry && expiry->first <= now;
 }
@@ -135,7 +137,10 @@ void Loop::reload_memory(const std::string& why) {
     EIDER_CHECK(false, "the store cannot be read: " + open.error().message);
   }
   state_.load(std::move(*open), parts_.clock.now());
-  admission_due_ = reloaded_ = true;
+  if (auto loaded = load_starts(); !loaded) {
+    EIDER_CHECK(false, "the store cannot be read: " + loaded.error().message);
+  }
+  reloaded_ = true;
 }
 
 Loop::Next Loop::next_wake(Instant now) const {
@@ -152,13 +157,15 @@ Loop::Next Loop::next_wake(Instant now) const {
     if (at && (!next.wake_at || *at < *next.wake_at)) next.wake_at = at;
   };
   if (const auto due = state_.first_due(); due && options_.schedules && !draining_) sooner(due->first);
-  sooner(state_.first_backoff());
+  if (!draining_) sooner(state_.first_backoff());
+  if (!draining_) sooner(state_.first_rate());
   const Subscriptions& subscriptions = state_.subscriptions();
   if (subscriptions.replaying()) sooner(now);
   if (const auto look = subscriptions.first_look(); look && options_.schedules && !draining_) sooner(look->first);
   if (const auto expiry = state_.first_expiry()) sooner(expiry->first);
-  if (!commands_.empty() || (admission_due_ && !draining_ && !starts_are_held())) sooner(now);
-  if (admission_due_ && starts_are_held()) next.retry_in = starts_held_until_ - parts_.clock.boottime();
+  const bool may_start = state_.queue().has_work() && !draining_;
+  if (!commands_.empty() || (may_start && !starts_are_held())) sooner(now);
+  if (may_start && starts_are_held()) next.retry_in = starts_held_until_ - parts_.clock.boottime();
   if (draining_ && drain_until_ && !interrupted_)
     next.retry_in = std::max(Micros(0), *drain_until_ - parts_.clock.boottime());
   return next;
@@ -190,6 +197,7 @@ Result<void> Loop::boot(std::shared_ptr<const workspace::Workspace> workspace) {
   if (!open) return open.error();
   state_.set_workspace(std::move(workspace));
   state_.load(std::move(*open), now);
+  if (auto loaded = load_starts(); !loaded) return loaded;
   if (auto begun = parts_.store.begin(); !begun) return begun.error();
   Turn turn(*this, now);
   if (options_.schedules) place_cursors(turn);

@@ -179,7 +179,6 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   changes.emplace_back(std::move(ended));
   if (auto moved = delay_from(run, verdict.event, turn.now())) changes.push_back(std::move(*moved));
   if (!turn.decide_surely(std::move(changes))) return;
-  admission_due_ = true;
   if (verdict.event == model::RunEvent::release && !ended_by_drain) {
     released_since_.try_emplace(over.run_id, turn.now());
   } else {

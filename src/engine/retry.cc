@@ -42,7 +42,6 @@ Result<bool> Loop::restart_run(Turn& turn, const std::string& run_id) {
   run.reason = model::reason::retried;
   run.error.clear();
   if (turn.decide_surely({model::RunRestarted{std::move(run), options_.owner, turn.now()}})) {
-    admission_due_ = true;
     return true;
   }
   return turn.failed() ? turn.failure() : *turn.own_error();

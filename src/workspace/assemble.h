@@ -29,6 +29,13 @@ model::Pipeline assemble(PipelineDraft draft, const Surroundings& around);
 /// Complains about ids, dependencies, pools, policies, publishes and sizes that do not fit together.
 void check(const model::Pipeline& pipeline, const Surroundings& around);
 
+/// The part of it about pools, locks, keys and sizes; check_limits.cc.
+void check_limits(const model::Pipeline& pipeline, const Surroundings& around);
+
+/// What a pool's slots are that does not say: one, or without a bound when it has a rate. Complains about pools that
+/// limit nothing.
+void settle_pools(YamlValue root, model::Settings& settings, Complaints& complaints);
+
 /// Complains about assets of eider.yaml whose values do not fit together. `root` is the file's tree.
 void check(const model::Settings& settings, YamlValue root, Complaints& complaints);
 

@@ -92,5 +92,7 @@ constexpr double kMiB = 1024 * kKiB;
 extern const Section kRetry;
 /// Of eider.yaml, each before those that it uses; keys_settings.cc.
 std::vector<const Section*> settings_sections();
+/// Of the ceiling file; keys_ceiling.cc.
+std::vector<const Section*> ceiling_sections();
 
 }  // namespace eider::workspace

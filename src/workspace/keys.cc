@@ -298,6 +298,7 @@ std::vector<const Section*> all_sections() {
        {&kPipeline, &kSchedule, &kTrigger, &kStep, &kPublish, &kPartitions, &kDatabase, &kResources, &kRetry}) {
     all.push_back(section);
   }
+  for (const Section* section : ceiling_sections()) all.push_back(section);
   return all;
 }
 

@@ -80,13 +80,15 @@ struct Section {
 /// The whole of pipelines/*.yaml (lands in a PipelineDraft) and of eider.yaml (in model::Settings).
 const Section& pipeline_section();
 const Section& workspace_section();
+/// The whole of the ceiling file (lands in a Ceiling).
+const Section& ceiling_section();
 /// Every section, each once, a section before those that it uses.
 std::vector<const Section*> all_sections();
 
 /// `a b c` as its parts.
 std::vector<std::string_view> split_words(std::string_view words);
 
-enum class SchemaOf { pipeline, workspace };
+enum class SchemaOf { pipeline, workspace, ceiling };
 /// JSON Schema, draft 2020-12, pretty-printed, with a newline at the end.
 std::string schema_json(SchemaOf of);
 /// docs/reference/files.md.

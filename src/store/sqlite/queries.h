@@ -17,6 +17,7 @@ class WriterQueries {
 
   Result<OpenState> load_open();
   Result<std::vector<std::string>> claimable(Instant now, int limit);
+  Result<std::vector<RecordedStart>> starts_after(Instant after);
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after);
   Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key);
 
@@ -26,6 +27,7 @@ class WriterQueries {
   Statement live_attempts_;
   Statement definitions_;
   Statement claimable_;
+  Statement starts_after_;
   Statement decided_after_;
   Statement run_of_key_;
 };
@@ -41,5 +43,7 @@ std::string occurrences_sql(const OccurrenceFilter& filter);
 std::vector<std::string> boot_queries();
 /// What claimable() runs: now, limit.
 extern const char* const claimable_sql;
+/// What starts_after() runs: after.
+extern const char* const starts_after_sql;
 
 }  // namespace eider::store::sqlite
