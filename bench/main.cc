@@ -32,6 +32,7 @@ constexpr Row rows[] = {
     {"G", "a DuckDB SQL step beside the same script in a bare process", row_g},
     {"H", "10,000 and 100,000 schedules; 1,000,000 finished runs", row_h},
     {"I", "an event to 200 triggers; 1,000,000 retained events; 1,000 pending deliveries", row_i},
+    {"J", "another pool's runs beside 1,000 and 100,000 that wait for a full one", row_j},
 };
 
 void usage() {
@@ -52,7 +53,7 @@ void usage() {
 
 struct Arguments {
   Setup setup;
-  std::string rows = "A,B,C,D,E,F,G,H,I";
+  std::string rows = "A,B,C,D,E,F,G,H,I,J";
   std::string json;
 };
 
@@ -80,8 +81,8 @@ Result<Arguments> parse(std::span<char*> argv) {
   }
   for (std::size_t i = 0; i < out.rows.size(); ++i) {
     const char c = out.rows[i];
-    if (i % 2 == 0 ? c < 'A' || c > 'I' : c != ',') {
-      return Error{ErrorCode::invalid, "--rows takes letters from A to I with commas between, such as A,C,F"};
+    if (i % 2 == 0 ? c < 'A' || c > 'J' : c != ',') {
+      return Error{ErrorCode::invalid, "--rows takes letters from A to J with commas between, such as A,C,F"};
     }
   }
   if (!std::filesystem::exists(out.setup.program)) {

@@ -1,4 +1,4 @@
-// The engine's loop on a real store, with workers that are values: the queue core without processes (rows C, H, I).
+// The engine's loop on a real store, with workers that are values: the queue core without processes (rows C, H, I, J).
 #pragma once
 
 #include <atomic>

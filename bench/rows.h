@@ -26,5 +26,6 @@ Result<void> row_f(const Setup& setup, Report& report);
 Result<void> row_g(const Setup& setup, Report& report);
 Result<void> row_h(const Setup& setup, Report& report);
 Result<void> row_i(const Setup& setup, Report& report);
+Result<void> row_j(const Setup& setup, Report& report);
 
 }  // namespace eider::bench

@@ -15,6 +15,9 @@ bool holds(const model::Attempt& attempt, const std::string& kind, const std::st
   const model::Taken& taken = attempt.taken;
   if (kind == "pool") return taken.pools.contains(name);
   if (kind == "memory") return taken.memory_bytes > 0;
+  if (kind == "temp") return taken.temp_bytes > 0;
+  if (kind == "lock") return taken.locks.contains(name);
+  if (kind == "concurrency") return taken.concurrency == name;
   return kind == "database" && std::any_of(taken.files.begin(), taken.files.end(),
                                            [&](const model::Taken::File& file) { return file.path == name; });
 }

@@ -20,8 +20,8 @@ class Holders {
   /// `reader` outlives this object. What it cannot read now is left out: it explains, and nothing depends on it.
   explicit Holders(store::Reader& reader) : reader_(reader) {}
 
-  /// Fills `held_by` of each entry in a run's `waiting_for`: `[{run_id, pipeline}]`, five at most. Of a pool, a
-  /// DuckDB file, memory or a pipeline's own runs; of anything else it stays empty.
+  /// Fills `held_by` of each entry in a run's `waiting_for`: `[{run_id, pipeline}]`, five at most. Of a pool, a lock, a
+  /// DuckDB file, memory, temporary space, a concurrency key or a pipeline's own runs; of anything else it stays empty.
   void add_to(boost::json::object& run);
 
   /// `{run_id, pipeline}`

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/cases.h"
+#include "decide/admission.h"
 #include "decide/due.h"
 #include "decide/rule.h"
 #include "wire/workspace_lock.h"
@@ -163,14 +164,24 @@ std::vector<engine::PipelineView> Offline::pipelines() {
   return out;
 }
 
-std::vector<engine::PoolUse> Offline::pools() {
+engine::LimitsView Offline::pools() {
+  engine::LimitsView out;
   std::map<std::string, engine::PoolUse> uses;
   if (workspace_) {
-    for (const auto& [name, pool] : workspace_->settings.pools) uses[name] = {name, pool.slots, 0, 0, {}};
+    const model::Settings& settings = workspace_->settings;
+    for (const auto& [name, pool] : settings.pools) uses[name] = {name, pool.slots, 0, 0, {}};
+    out.workers.limit = settings.max_workers;
+    out.data_workers.limit = decide::share_of(settings.max_workers, settings.data_share);
+    out.backfill_workers.limit = decide::share_of(settings.max_workers, settings.backfill_share);
+    out.memory.limit = settings.memory_bytes;
+    out.temp.limit = settings.temp_bytes;
   }
   // Attempts outlive their server: what they took is in use all the same.
   if (auto live = reader_.live_attempts()) {
     for (const model::Attempt& attempt : *live) {
+      ++out.workers.used;
+      out.memory.used += attempt.taken.memory_bytes;
+      out.temp.used += attempt.taken.temp_bytes;
       for (const auto& [name, slots] : attempt.taken.pools) {
         engine::PoolUse& use = uses[name];
         use.name = name;
@@ -179,8 +190,7 @@ std::vector<engine::PoolUse> Offline::pools() {
       }
     }
   }
-  std::vector<engine::PoolUse> out;
-  for (auto& [name, use] : uses) out.push_back(std::move(use));
+  for (auto& [name, use] : uses) out.pools.push_back(std::move(use));
   return out;
 }
 

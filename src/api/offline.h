@@ -80,7 +80,7 @@ class Offline {
   std::vector<engine::TriggerView> triggers(const std::optional<std::string>& key);
   std::shared_ptr<const workspace::Workspace> files() const;
   std::vector<engine::PipelineView> pipelines();
-  std::vector<engine::PoolUse> pools();
+  engine::LimitsView pools();
   engine::StatusView status();
   std::vector<engine::LiveRun> live(const std::vector<std::string>& run_ids);
   std::vector<engine::Waiting> waiting_for(const model::Run& run);

@@ -43,7 +43,7 @@ class ScriptedLoop {
     for (engine::Command& command : inbox_.take()) std::visit([this](auto& each) { answer(each); }, command);
   }
   void answer(engine::AskLive& ask) { ask.reply(live); }
-  void answer(engine::AskPools& ask) { ask.reply({{"heavy", 1, 1, 20, {kRunId}}}); }
+  void answer(engine::AskPools& ask) { ask.reply({{{"heavy", 1, 1, 20, {kRunId}}}}); }
   void answer(engine::AskSchedules& ask) {
     std::vector<engine::ScheduleView> found;
     for (const auto& view : schedules) {

@@ -268,11 +268,20 @@ json::object preview(Instant at, std::string_view timezone, std::chrono::seconds
 }
 
 json::object pool(const engine::PoolUse& use) {
+  json::value rate = nullptr;
+  if (use.rate) {
+    rate = {{"starts", use.rate->limit.starts},
+            {"per", format_duration(use.rate->limit.per)},
+            {"started", use.rate->started},
+            {"waiting", use.rate->waiting},
+            {"next", time_or_null(use.rate->next)}};
+  }
   return {{"name", use.name},
           {"slots", use.slots},
           {"used", use.used},
           {"waiting", use.waiting},
-          {"holders", json::array(use.holders.begin(), use.holders.end())}};
+          {"holders", json::array(use.holders.begin(), use.holders.end())},
+          {"rate", std::move(rate)}};
 }
 
 json::object pipeline(const engine::PipelineView& view) {

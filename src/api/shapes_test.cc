@@ -129,7 +129,10 @@ TEST(Shapes, ScheduleSaysRuleAndNewestDecision) {
 
 TEST(Shapes, PoolPipelineStatusAndList) {
   EXPECT_EQ(json::value(pool({"heavy", 2, 1, 3, {"r"}})),
-            literal(R"({"name":"heavy","slots":2,"used":1,"waiting":3,"holders":["r"]})"));
+            literal(R"({"name":"heavy","slots":2,"used":1,"waiting":3,"holders":["r"],"rate":null})"));
+  const engine::PoolUse::Rate rate{{5, std::chrono::minutes(1)}, 5, 2, at("2026-03-29T01:00:05Z")};
+  EXPECT_EQ(json::value(pool({"slow", 0, 1, 0, {}, rate})).at("rate"),
+            literal(R"({"starts":5,"per":"1m","started":5,"waiting":2,"next":"2026-03-29T01:00:05Z"})"));
   EXPECT_EQ(
       json::value(pipeline({"p", "pipelines/p.yaml", "", "hash", true, "line 3", 1, 2})),
       literal(

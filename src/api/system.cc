@@ -4,7 +4,6 @@
 
 #include "api/context.h"
 #include "api/data_shapes.h"
-#include "api/holders.h"
 #include "api/json_parts.h"
 #include "api/parameters.h"
 #include "api/shapes.h"
@@ -195,22 +194,6 @@ void show_pipeline(Context& context, const Call& call, const Respond& respond) {
                  }
                  respond(problem_response(unknown_pipeline({}, name, views)));
                });
-}
-
-void list_pools(Context& context, const Call& call, const Respond& respond) {
-  if (!is_bare(call, respond)) return;
-  context.send(engine::AskPools{}, respond, [&context, respond](const std::vector<engine::PoolUse>& uses) {
-    json::array items;
-    Holders holders(context.reader());
-    for (const engine::PoolUse& use : uses) {
-      json::object shown = shapes::pool(use);
-      json::array held_by;
-      for (const std::string& id : use.holders) held_by.push_back(holders.named(id));
-      shown["held_by"] = std::move(held_by);
-      items.push_back(std::move(shown));
-    }
-    respond(json_response(200, shapes::list(std::move(items), std::nullopt)));
-  });
 }
 
 void reload(Context& context, const Call& call, const Respond& respond) {

@@ -112,8 +112,10 @@ std::string words_of(const model::Delivery& delivery, const std::string& waiting
 
 std::string awaited(std::string_view kind, std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> words[] = {
-      {"worker", "a worker"},          {"memory", "memory"},          {"server", "a server"},
-      {"backoff", "its next attempt"}, {"definition", "a good file"}, {"draining", "the next server"}};
+      {"worker", "a worker"},        {"memory", "memory"},
+      {"server", "a server"},        {"backoff", "its next attempt"},
+      {"definition", "a good file"}, {"draining", "the next server"},
+      {"temp", "temporary space"},   {"share", "its share of workers"}};
   for (const auto& [known, word] : words) {
     if (kind == known) return std::string(word);
   }

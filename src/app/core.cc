@@ -149,6 +149,7 @@ Result<void> Core::build() {
 Result<workspace::Workspace> Core::load() const {
   workspace::LoadOptions options;
   options.now = clock_->now();
+  options.ceiling = options_.ceiling;
   return workspace::load_workspace(options_.workspace, options);
 }
 

@@ -25,6 +25,7 @@ namespace eider::app {
 struct CoreOptions {
   std::string workspace;  ///< absolute root
   std::optional<Instant> test_clock;
+  std::string ceiling{};            ///< the ceiling file, or empty
   std::string foreground_pipeline;  ///< of `eider run` without a server; empty: a server
   engine::LoopOptions loop;
   std::function<void(const model::ChangeSet&)> observe;

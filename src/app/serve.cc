@@ -101,6 +101,7 @@ int serve(const cli::ServeRequest& request) {
   CoreOptions options;
   options.workspace = request.workspace;
   options.test_clock = request.test_clock;
+  options.ceiling = request.ceiling;
   options.loop.version = EIDER_VERSION;
   options.observe = [&lines](const model::ChangeSet& changes) {
     if (lines) lines->show(changes);

@@ -22,6 +22,7 @@ inline constexpr int exit_interrupted = 130;  ///< Ctrl-C on `eider run`, as she
 struct ServeRequest {
   std::string workspace;              ///< absolute root
   std::optional<Instant> test_clock;  ///< hidden `--test-clock T`: a clock that stands at T and is turned by the API
+  std::string ceiling;                ///< `--ceiling FILE`; empty: workspace::load_ceiling() looks by itself
   bool json = false;                  ///< events as NDJSON
   bool colour = false;                ///< for its lines on standard output
   bool terminal = false;              ///< standard output is one: short times

@@ -100,10 +100,11 @@ int validate(Session& session) {
 }
 
 int schema(Session& session) {
-  const std::string& target = session.options.target;
-  const auto of = target == "workspace"  ? workspace::SchemaOf::workspace
-                  : target == "calendar" ? workspace::SchemaOf::calendar
-                                         : workspace::SchemaOf::pipeline;
+  const std::string& asked = session.options.target;
+  const auto of = asked == "workspace"  ? workspace::SchemaOf::workspace
+                  : asked == "calendar" ? workspace::SchemaOf::calendar
+                  : asked == "ceiling"  ? workspace::SchemaOf::ceiling
+                                        : workspace::SchemaOf::pipeline;
   session.out().print(workspace::schema_json(of));
   return exit_done;
 }

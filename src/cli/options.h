@@ -70,7 +70,7 @@ struct Options {
   bool from_failed = false;                              // retry
   bool follow = false, raw = false;                      // logs
   std::string attempt, step;                             // logs
-  std::string test_clock;                                // serve
+  std::string test_clock, ceiling;                       // serve
   std::vector<std::string> words;                        // __complete: the line so far
 };
 

@@ -69,24 +69,6 @@ int show_status(Session& session, const json::value& body) {
   return exit_done;
 }
 
-int show_pools(Session& session, const json::value& body) {
-  Table table({"POOL", "USED", "WAITING", "HOLDERS"});
-  for (const json::value& pool : list_of(body, "items")) {
-    const std::string holders =
-        runs_named(list_of(pool, "held_by"), session.out().terminal() ? short_id_length : std::string::npos);
-    const auto used = number_of(pool, "used").value_or(0);
-    const auto slots = number_of(pool, "slots").value_or(0);
-    const Colour colour = used == 0 ? Colour::none : used < slots ? Colour::green : Colour::yellow;
-    table.row({text_of(pool, "name"), {fmt::format("{}/{}", used, slots), colour}, text_of(pool, "waiting"), holders});
-  }
-  if (table.empty()) {
-    session.note("no pools; eider.yaml may declare some: `pools: { heavy: { slots: 1 } }`");
-  } else {
-    table.print(session.out());
-  }
-  return exit_done;
-}
-
 /// The server's process, held so that its end is seen; empty where the kernel or a container does not let us.
 UniqueFd hold_process(const std::string& status) {
   const auto body = parse_answer(status);
@@ -109,10 +91,6 @@ void wait_for_end(Backend& backend, const UniqueFd& process) {
 
 int status(Session& session) {
   return ask_and_show(session, get("/api/v1/status"), Backend::Mode::server_or_files, show_status);
-}
-
-int pools(Session& session) {
-  return ask_and_show(session, get("/api/v1/pools"), Backend::Mode::server_or_files, show_pools);
 }
 
 int reload(Session& session) {
@@ -158,6 +136,7 @@ int stop(Session& session) {
 int serve(Session& session) {
   ServeRequest request;
   request.workspace = session.workspace;
+  request.ceiling = session.options.ceiling;
   request.json = session.options.json;
   request.colour = session.out().colour();
   request.terminal = session.out().terminal();

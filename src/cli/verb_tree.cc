@@ -131,8 +131,8 @@ void VerbTree::Tree::add_files() {
       verb(&app_, "schema", "Print the JSON Schema of the files, for editors", Verb::schema,
            "  eider schema pipeline > pipeline.schema.json\n  eider schema workspace > eider.schema.json\n"
            "  eider schema calendar > calendar.schema.json");
-  target(schema, "OF", "pipeline (default), workspace or calendar", false)
-      ->check(CLI::IsMember({"pipeline", "workspace", "calendar"}));
+  target(schema, "OF", "pipeline (default), workspace, calendar or ceiling", false)
+      ->check(CLI::IsMember({"pipeline", "workspace", "calendar", "ceiling"}));
 }
 
 void VerbTree::Tree::add_server() {
@@ -140,6 +140,8 @@ void VerbTree::Tree::add_server() {
                          "  eider serve             Ctrl-C waits for running runs, a second one does not\n"
                          "  eider serve --json      one JSON line an event\n  eider -w flights serve");
   json(serve);
+  text(serve, "--ceiling", options_.ceiling, "FILE",
+       "What the workspace may ask for at most (EIDER_CEILING; default: /etc/eider/ceiling.yaml)");
   text(serve, "--test-clock", options_.test_clock, "TIME", "")->group("");
   CLI::App* stop = verb(&app_, "stop", "Stop the server", Verb::stop,
                         "  eider stop                  running runs may finish, up to drain_timeout\n"
@@ -159,7 +161,7 @@ void VerbTree::Tree::add_server() {
   CLI::App* reload = verb(&app_, "reload", "Make the server read its files again", Verb::reload,
                           "  eider reload            a file that is wrong keeps its last good version");
   json(reload);
-  CLI::App* pools = verb(&app_, "pools", "Show the pools and who holds their slots", Verb::pools,
+  CLI::App* pools = verb(&app_, "pools", "Show pools, locks and workers: who holds them and how many wait", Verb::pools,
                          "  eider pools\n  eider pools --json");
   json(pools);
   verb(&app_, "version", "Print the version", Verb::version, "  eider version --json")

@@ -2,7 +2,6 @@
 #include <rapidcheck/gtest.h>
 #include <limits>
 
-#include "decide/admission.h"
 #include "decide/recovery.h"
 #include "decide/retry.h"
 
@@ -38,28 +37,6 @@ RC_GTEST_PROP(Backoff, StaysWithinItsJitter, ()) {
   RC_ASSERT(delay.count() >= 0);
   RC_ASSERT(static_cast<double>(delay.count()) <=
             static_cast<double>(policy.max_backoff.count()) * (1 + policy.jitter) + 1);
-}
-
-// Section 6: data takes three quarters of the workers at most.
-TEST(Admission, ClocksAndPeopleFindAWorkerBesideAnyAmountOfData) {
-  const std::pair<int, int> shares[] = {{1, 1}, {2, 1}, {3, 2}, {4, 3}, {16, 12}, {500, 375}};
-  for (const auto& [workers, share] : shares) {
-    Capacity capacity;
-    capacity.workers = workers;
-    capacity.data_workers = data_share(workers);
-    EXPECT_EQ(capacity.data_workers, share);
-    model::Pipeline data;
-    data.max_active_runs = 0;
-    Use use;
-    int started = 0;
-    while (started <= workers && shortages(data, model::TriggerKind::data, {}, use, capacity).empty()) {
-      use.add("p", std::to_string(started++), model::TriggerKind::data, {});
-    }
-    EXPECT_EQ(started, share);
-    for (const auto cause : {model::TriggerKind::schedule, model::TriggerKind::manual}) {
-      EXPECT_EQ(shortages(data, cause, {}, use, capacity).empty(), share < workers) << workers;
-    }
-  }
 }
 
 TEST(AttemptEnd, EveryOutcomeWithAndWithoutBudgetAndCancel) {
@@ -192,113 +169,6 @@ TEST(Recovery, EveryCombination) {
       }
     }
   }
-}
-
-model::Pipeline pipeline(const std::string& name) {
-  model::Pipeline p;
-  p.name = name;
-  return p;
-}
-
-std::vector<std::string> kinds(const std::vector<Shortage>& missing) {
-  std::vector<std::string> out;
-  for (const Shortage& shortage : missing) out.push_back(shortage.kind);
-  return out;
-}
-
-TEST(Admission, NothingIsMissingOnAnIdleServer) {
-  EXPECT_TRUE(shortages(pipeline("a"), model::TriggerKind::manual, {}, Use{}, Capacity{}).empty());
-}
-
-TEST(Admission, EachLimitIsNamed) {
-  Capacity capacity;
-  capacity.workers = 2;
-  capacity.pools = {{"heavy", 2}};
-  capacity.memory_bytes = 100'000'000;
-  Use use;
-  model::Taken held;
-  held.pools = {{"heavy", 1}};
-  held.files = {{"/w/a.duckdb", false}};
-  held.memory_bytes = 60'000'000;
-  use.add("a", "run1", model::TriggerKind::manual, held);
-  use.add("b", "run2", model::TriggerKind::data, {});
-  model::Taken wants = held;
-  wants.pools["heavy"] = 2;
-  const auto missing = shortages(pipeline("a"), model::TriggerKind::manual, wants, use, capacity);
-  EXPECT_EQ(kinds(missing), (std::vector<std::string>{"pipeline", "pool", "database", "memory", "worker"}));
-  EXPECT_EQ(missing[1].detail, "1 of 2 slots in use, 2 wanted");
-  EXPECT_NE(missing[2].detail.find("run1"), std::string::npos);
-  EXPECT_EQ(missing[3].detail, "60 MB of 100 MB in use, 60 MB wanted");
-  EXPECT_EQ(missing[4].detail, "2 of 2 busy");
-}
-
-TEST(Admission, ADuckdbFileHasOneWriterOrSeveralReaders) {
-  const Capacity capacity;
-  const model::Taken reads{{}, {{"/w/a.duckdb", true}}, 0};
-  const model::Taken writes{{}, {{"/w/a.duckdb", false}}, 0};
-  const model::Taken elsewhere{{}, {{"/w/b.duckdb", false}}, 0};
-  Use read;
-  read.add("r", "reader", model::TriggerKind::manual, reads);
-  Use written;
-  written.add("w", "writer", model::TriggerKind::manual, writes);
-  EXPECT_TRUE(shortages(pipeline("x"), model::TriggerKind::manual, reads, read, capacity).empty());
-  EXPECT_EQ(kinds(shortages(pipeline("x"), model::TriggerKind::manual, writes, read, capacity)),
-            std::vector<std::string>{"database"});
-  EXPECT_EQ(kinds(shortages(pipeline("x"), model::TriggerKind::manual, reads, written, capacity)),
-            std::vector<std::string>{"database"});
-  EXPECT_EQ(kinds(shortages(pipeline("x"), model::TriggerKind::manual, writes, written, capacity)),
-            std::vector<std::string>{"database"});
-  EXPECT_TRUE(shortages(pipeline("x"), model::TriggerKind::manual, elsewhere, written, capacity).empty());
-}
-
-TEST(Admission, APoolThatIsNotDeclaredHasNoSlots) {
-  EXPECT_EQ(kinds(shortages(pipeline("a"), model::TriggerKind::manual, {{{"ghost", 1}}, {}, 0}, Use{}, Capacity{})),
-            std::vector<std::string>{"pool"});
-}
-
-// I7: whatever arrives in whatever order, what was admitted fits.
-RC_GTEST_PROP(Admission, APlanNeverExceedsALimit, ()) {
-  Capacity capacity;
-  capacity.workers = *rc::gen::inRange(1, 8);
-  capacity.pools = {{"x", *rc::gen::inRange(0, 4)}, {"y", *rc::gen::inRange(0, 4)}};
-  capacity.memory_bytes = 50;
-  struct Live {
-    std::string pipeline;
-    model::Taken taken;
-  };
-  std::vector<Live> live;
-  for (int step = 0; step < 60; ++step) {
-    if (!live.empty() && *rc::gen::inRange(0, 3) == 0) {
-      live.erase(live.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(live.size())));
-      continue;
-    }
-    Use use;
-    for (std::size_t i = 0; i < live.size(); ++i)
-      use.add(live[i].pipeline, std::to_string(i), model::TriggerKind::manual, live[i].taken);
-    model::Pipeline p = pipeline(std::string(1, static_cast<char>('a' + *rc::gen::inRange(0, 4))));
-    p.max_active_runs = 2;
-    model::Taken wants;
-    if (*rc::gen::arbitrary<bool>()) wants.pools["x"] = *rc::gen::inRange(1, 3);
-    if (*rc::gen::arbitrary<bool>()) wants.pools["y"] = 1;
-    if (*rc::gen::arbitrary<bool>()) wants.files.push_back({"/f", *rc::gen::arbitrary<bool>()});
-    wants.memory_bytes = *rc::gen::inRange(0, 30);
-    if (shortages(p, model::TriggerKind::manual, wants, use, capacity).empty()) live.push_back({p.name, wants});
-  }
-  std::map<std::string, int> pools, pipelines;
-  std::int64_t memory = 0;
-  int readers = 0, writers = 0;
-  for (const Live& one : live) {
-    ++pipelines[one.pipeline];
-    memory += one.taken.memory_bytes;
-    for (const auto& [pool, slots] : one.taken.pools) pools[pool] += slots;
-    for (const auto& file : one.taken.files) ++(file.read_only ? readers : writers);
-  }
-  RC_ASSERT(static_cast<int>(live.size()) <= capacity.workers);
-  RC_ASSERT(memory <= 50);
-  RC_ASSERT(pools["x"] <= capacity.pools["x"]);
-  RC_ASSERT(pools["y"] <= capacity.pools["y"]);
-  RC_ASSERT(writers == 0 || (writers == 1 && readers == 0));
-  for (const auto& [name, count] : pipelines) RC_ASSERT(count <= 2);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ void Loop::request_line(const std::string& pipeline) {
   if (!options_.requested_only) return;
   const auto line = state_.runs_by_pipeline().find(pipeline);
   if (line != state_.runs_by_pipeline().end()) requested_.insert(line->second.open.begin(), line->second.open.end());
-  admission_due_ = true;
+  state_.queue().wake({decide::Kind::definition, pipeline});
 }
 
 void Loop::start_run(Turn& turn, const StartRun& command) {
@@ -119,7 +119,6 @@ void Loop::start_run(Turn& turn, const StartRun& command) {
   run.reason = model::reason::requested;
   const std::string id = run.id;
   if (turn.decide({model::RunQueued{std::move(run)}})) {
-    admission_due_ = true;
     request_line(command.pipeline);
     return answer(id);
   }
@@ -164,7 +163,7 @@ void Loop::reload(Turn& turn, const Reload& command) {
   place_cursors(turn);
   place_triggers(turn);
   sweep_removed(turn);
-  admission_due_ = true;
+  if (auto loaded = load_starts(); !loaded) return turn.fail(loaded.error());
   turn.after_commit([reply = command.reply, diagnostics = state_.workspace().diagnostics] { reply(diagnostics); });
 }
 

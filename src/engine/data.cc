@@ -288,7 +288,6 @@ bool Loop::take_deliveries(Turn& turn, const TriggerEntry& entry, const decide::
   if (const auto refusal = partition_refusal(entry, run)) return refuse(turn, entry, std::move(ids), *refusal);
   model::DeliveriesClaimed claimed{entry.key, std::move(ids), run.id, options_.owner, turn.now()};
   if (!turn.decide_surely({model::RunQueued{std::move(run)}, std::move(claimed)})) return false;
-  admission_due_ = true;
   return true;
 }
 

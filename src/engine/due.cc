@@ -81,7 +81,6 @@ model::ChangeSet Loop::changes_of(const ScheduleEntry& entry, const decide::DueD
 
 /// It was applied: what it made may start, what it replaces is told after the commit.
 void Loop::follow_decision(Turn& turn, const decide::DueDecision& decision) {
-  admission_due_ = admission_due_ || !decision.run_id.empty();
   for (const std::string& id : decision.cancel_running) {
     const int attempt = state_.live().at(id).number;
     turn.after_commit(

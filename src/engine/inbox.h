@@ -25,7 +25,9 @@ namespace eider::engine {
 
 /// Why a queued run does not run yet, and since when.
 struct Waiting {
-  std::string kind;    ///< worker | pool | pipeline | database | memory | backoff | definition | draining | server
+  /// worker | share | pool | rate | lock | concurrency | pipeline | database | memory | temp | reserved | backoff |
+  /// definition | start | draining | server
+  std::string kind;
   std::string name;    ///< the pool, the file, the pipeline …
   std::string detail;  ///< for people: "1 of 1 slots in use by 2 runs", "held by process 4711"
   Instant since{};
@@ -44,10 +46,44 @@ struct LiveRun {
 
 struct PoolUse {
   std::string name;
-  int slots = 0;
+  int slots = 0;  ///< 0: without a bound
   int used = 0;
-  int waiting = 0;                   ///< queued runs that lack it
+  int waiting = 0;                   ///< queued runs that lack slots of it
   std::vector<std::string> holders;  ///< run ids
+  struct Rate {
+    model::Rate limit;
+    int started = 0;              ///< in the time that ends now
+    int waiting = 0;              ///< queued runs that lack a start
+    std::optional<Instant> next;  ///< when one more may start; none: now
+  };
+  std::optional<Rate> rate{};
+};
+
+/// A named lock or a DuckDB file that is held, or that queued runs lack.
+struct LockUse {
+  std::string name;
+  bool alone = false;  ///< one run holds it to write
+  int waiting = 0;
+  std::vector<std::string> holders;
+};
+
+/// Workers, a share of them, memory or temporary space.
+struct SumUse {
+  std::optional<std::int64_t> limit;  ///< none: unbounded
+  std::int64_t used = 0;
+  int waiting = 0;
+};
+
+/// All that admission counts.
+struct LimitsView {
+  std::vector<PoolUse> pools;
+  std::vector<LockUse> locks{};
+  std::vector<LockUse> files{};
+  SumUse workers{};
+  SumUse data_workers{};
+  SumUse backfill_workers{};
+  SumUse memory{};
+  SumUse temp{};
 };
 
 struct ScheduleView {
@@ -131,7 +167,7 @@ struct AskLive {
   std::function<void(std::vector<LiveRun>)> reply;
 };
 struct AskPools {
-  std::function<void(std::vector<PoolUse>)> reply;
+  std::function<void(LimitsView)> reply;
 };
 struct AskSchedules {
   std::optional<std::string> key;  ///< one, or all

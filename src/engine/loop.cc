@@ -88,7 +88,7 @@ bool Loop::nothing_to_do(Instant now) const {
   if (!results_.empty() || !published_.empty() || !commands_.empty() || out_of_order_ || clock_stepped_back()) {
     return false;
   }
-  if (admission_due_ && !draining_ && !starts_are_held()) return false;
+  if (state_.queue().has_work() && !draining_ && !starts_are_held()) return false;
   return !is_due(now);
 }
 
@@ -99,7 +99,9 @@ bool Loop::is_due(Instant now) const {
     return true;
   }
   if (const auto due = state_.first_due(); options_.schedules && due && due->first <= now) return true;
-  if (const auto backoff = state_.first_backoff(); !draining_ && backoff && *backoff <= now) return true;
+  for (const auto& ready : {state_.first_backoff(), state_.first_rate()}) {
+    if (ready && !draining_ && *ready <= now) return true;
+  }
   const auto expiry = state_.first_expiry();
   return expiry && expiry->first <= now;
 }
@@ -148,7 +150,10 @@ void Loop::reload_memory(const std::string& why) {
     EIDER_CHECK(false, "the store cannot be read: " + open.error().message);
   }
   state_.load(std::move(*open), parts_.clock.now());
-  admission_due_ = out_of_order_ = true;
+  if (auto loaded = load_starts(); !loaded) {
+    EIDER_CHECK(false, "the store cannot be read: " + loaded.error().message);
+  }
+  out_of_order_ = true;
 }
 
 Loop::Next Loop::next_wake(Instant now) const {
@@ -166,17 +171,19 @@ Loop::Next Loop::next_wake(Instant now) const {
   };
   if (const auto due = state_.first_due(); due && options_.schedules && !draining_) sooner(due->first);
   if (!draining_) sooner(state_.first_backoff());  // nothing starts any more
+  if (!draining_) sooner(state_.first_rate());
   const Subscriptions& subscriptions = state_.subscriptions();
   if (replay_is_due()) sooner(now);
   if (const auto look = subscriptions.first_look(); look && options_.schedules && !draining_) sooner(look->first);
   if (const auto expiry = state_.first_expiry()) sooner(expiry->first);
-  if (!commands_.empty() || (admission_due_ && !draining_ && !starts_are_held())) sooner(now);
+  const bool may_start = state_.queue().has_work() && !draining_;
+  if (!commands_.empty() || (may_start && !starts_are_held())) sooner(now);
   // What waits on the boot clock: the first of it.
   const auto look_at = [&](Micros boottime) {
     const Micros in = std::max(Micros(0), boottime - parts_.clock.boottime());
     next.retry_in = std::min(in, next.retry_in.value_or(in));
   };
-  if (admission_due_ && starts_are_held()) look_at(starts_held_until_);
+  if (may_start && starts_are_held()) look_at(starts_held_until_);
   if (refused_.again_at) look_at(*refused_.again_at);
   if (draining_ && drain_until_ && !interrupted_) look_at(*drain_until_);
   return next;
@@ -208,6 +215,7 @@ Result<void> Loop::boot(std::shared_ptr<const workspace::Workspace> workspace) {
   if (!open) return open.error();
   state_.set_workspace(std::move(workspace));
   state_.load(std::move(*open), now);
+  if (auto loaded = load_starts(); !loaded) return loaded;
   if (auto begun = parts_.store.begin(); !begun) return begun.error();
   Turn turn(*this, now);
   put_in_order(turn);

@@ -175,13 +175,16 @@ class Loop {
   void admit(Turn& turn);
   bool starts_are_held() const;
   bool claim(Turn& turn, const model::Run& run, const workspace::LoadedPipeline& loaded);
-  void note_blocked(const std::string& line, const std::vector<decide::Shortage>& missing, Instant now);
+  Result<void> load_starts();
   std::vector<Waiting> waiting_for(const model::Run& run) const;
+  std::vector<Waiting> shortages(const model::Run& run) const;
+  Instant short_since(const model::Run& run, const decide::Need& need, const decide::Room& room) const;
+  std::vector<std::string> holders(const decide::Thing& thing) const;
 
   // views.cc: answers to questions, from memory.
   void answer(Command& question);
   LiveRun live_view(const std::string& run_id) const;
-  std::vector<PoolUse> pool_views() const;
+  LimitsView limits_view() const;
   std::vector<ScheduleView> schedule_views(const std::optional<std::string>& key) const;
   std::vector<PipelineView> pipeline_views() const;
   std::vector<TriggerView> trigger_views(const std::optional<std::string>& key);
@@ -198,14 +201,12 @@ class Loop {
   std::vector<Command> postponed_;               ///< of commands_: for the next turn, this one is full
   std::vector<Command> questions_;               ///< answered at the end of the turn
   std::set<std::string> requested_;  ///< runs asked for in this process, and those before them (requested_only)
-  std::map<std::pair<std::string, std::string>, Instant> blocked_since_;  ///< (line, "kind name") of queue heads
   std::map<std::string, Instant> released_since_;  ///< runs that something outside of them keeps from starting
   std::string start_trouble_;                      ///< why attempts can't be started; empty: they can
   Instant start_trouble_since_{};
   Micros starts_held_until_{};  ///< on the boot clock: nothing is claimed before
   /// Memory was read anew or something was refused, and no turn has held since: see put_in_order().
   bool out_of_order_ = false;
-  bool admission_due_ = true;
   bool draining_ = false;
   bool leave_running_ = false;
   bool at_once_ = false;      ///< asked to interrupt what runs

@@ -254,7 +254,7 @@ TEST(Loop, InterruptedTooOftenFailsWithItsReason) {
 // O-18.
 TEST(Loop, ACancelledHolderFreesItsPoolWhenItIsGone) {
   TestBench bench;
-  bench.workspace_value.settings.pools["heavy"] = {"heavy", 1};
+  bench.workspace_value.settings.pools["heavy"] = {"heavy", 1, {}};
   for (const char* name : {"a", "b"}) bench.add_pipeline(name, [](model::Pipeline& p) { p.pools["heavy"] = 1; });
   bench.boot();
   const std::string a = bench.start("a").value();
@@ -267,7 +267,7 @@ TEST(Loop, ACancelledHolderFreesItsPoolWhenItIsGone) {
   bench.workers->obeys_cancel = false;
   EXPECT_EQ(bench.cancel(a).value(), RunState::running);
   EXPECT_EQ(bench.row(b).state, RunState::queued) << "a still lives";
-  const auto pools = bench.ask<AskPools, std::vector<PoolUse>>({});
+  const auto pools = bench.ask<AskPools, LimitsView>({}).pools;
   EXPECT_EQ(pools[0].used, 1);
   EXPECT_EQ(pools[0].waiting, 1);
   bench.workers->over(a, Outcome::cancelled);
@@ -279,7 +279,7 @@ TEST(Loop, ACancelledHolderFreesItsPoolWhenItIsGone) {
 // O-09: a full pool makes a run wait, it never loses an instant.
 TEST(Loop, AFullPoolDelaysARunAndLosesNone) {
   TestBench bench("2026-01-01T08:55:00Z");
-  bench.workspace_value.settings.pools["P"] = {"P", 1};
+  bench.workspace_value.settings.pools["P"] = {"P", 1, {}};
   bench.add_pipeline("holder", [](model::Pipeline& p) { p.pools["P"] = 1; });
   bench.add_pipeline("s", [](model::Pipeline& p) {
     p.pools["P"] = 1;

@@ -199,7 +199,6 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
     if (!turn.failed()) turn.refused_results_.push_back(over);
     return;
   }
-  admission_due_ = true;
   if (verdict.event == model::RunEvent::release && !ended_by_drain) {
     released_since_.try_emplace(over.run_id, turn.now());
   } else {

@@ -82,7 +82,6 @@ Result<RetryRun::Answer> Loop::restart_run(Turn& turn, const std::string& run_id
   run.reason = model::reason::retried;
   run.error.clear();
   if (turn.decide_surely({model::RunRestarted{std::move(run), options_.owner, turn.now()}})) {
-    admission_due_ = true;
     return answer;
   }
   return turn.failed() ? turn.failure() : *turn.own_error();

@@ -24,6 +24,7 @@ void State::load(store::OpenState open, Instant now) {
   excluded_.clear();
   runs_.clear();
   by_pipeline_.clear();
+  const Queue before = std::exchange(queue_, {});
   live_.clear();
   backing_off_.clear();
   expiring_.clear();
@@ -46,6 +47,7 @@ void State::load(store::OpenState open, Instant now) {
     std::string id = attempt.run_id;
     live_.insert_or_assign(std::move(id), std::move(attempt));
   }
+  queue_.inherit(before);
   for (auto& [key, entry] : schedules_) refresh(entry);
 }
 
@@ -54,6 +56,7 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
   schedules_.clear();
   due_.clear();
   wanted_.clear();
+  set_capacity();
   broken_names_.clear();
   for (const auto& [file, broken] : workspace_->broken) broken_names_.insert(broken.pipeline);
   subscriptions_.set_workspace(*workspace_);
@@ -80,6 +83,7 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
       refresh(placed->second);
     }
   }
+  queue_anew();
 }
 
 std::vector<model::Change> State::cursor_changes(Instant now) const {
@@ -143,32 +147,6 @@ const std::string* State::run_of_key(const std::string& idempotency_key) const {
   return found == keys_.end() ? nullptr : &found->second;
 }
 
-decide::Use State::use() const {
-  decide::Use use;
-  for (const auto& [id, attempt] : live_) {
-    const model::Run* owner = run(id);
-    use.add(owner ? owner->pipeline : std::string(), id, owner ? owner->trigger : model::TriggerKind::manual,
-            attempt.taken);
-  }
-  return use;
-}
-
-decide::Capacity State::capacity() const {
-  decide::Capacity out;
-  const model::Settings& settings = workspace_->settings;
-  out.workers = settings.max_workers;
-  out.data_workers = decide::data_share(settings.max_workers);
-  for (const auto& [name, pool] : settings.pools) out.pools[name] = pool.slots;
-  out.memory_bytes = settings.memory_bytes;
-  return out;
-}
-
-const model::Taken& State::wanted(const std::string& pipeline) const {
-  const auto found = wanted_.find(pipeline);
-  EIDER_CHECK(found != wanted_.end(), "only pipelines of the workspace are admitted");
-  return found->second;
-}
-
 decide::DueFacts State::facts(const ScheduleEntry& entry, const std::vector<decide::ActiveRun>& active) const {
   const auto cursor = cursors_.find(entry.key);
   EIDER_CHECK(cursor != cursors_.end(), "every schedule in force has a cursor");
@@ -193,17 +171,6 @@ void State::hold(const std::string& key, Instant at) {
   found->second.held_until.reset();
 }
 
-bool State::release_backoffs(Instant now) {
-  bool any = false;
-  while (!backing_off_.empty() && backing_off_.begin()->first <= now) {
-    const model::Run& run = runs_.at(backing_off_.begin()->second);
-    by_pipeline_[run.pipeline].ready[run.trigger].emplace(-run.priority, run.id);
-    backing_off_.erase(backing_off_.begin());
-    any = true;
-  }
-  return any;
-}
-
 std::optional<Instant> State::first_backoff() const {
   if (backing_off_.empty()) return std::nullopt;
   return backing_off_.begin()->first;
@@ -219,6 +186,8 @@ void State::shift_backoffs(Micros by) {
     shifted.emplace(at - by, id);
   }
   backing_off_ = std::move(shifted);
+  for (auto& [pool, starts] : starts_) starts.shift(by);
+  rates_opened_at_ -= by;
 }
 
 std::optional<std::pair<Instant, std::string>> State::first_expiry() const {
@@ -261,7 +230,7 @@ void State::index(const model::Run& run) {
   if (run.not_before > run.created_at) {
     backing_off_.emplace(run.not_before, run.id);
   } else {
-    of_pipeline.ready[run.trigger].emplace(-run.priority, run.id);
+    queue_.add(line_of(run), place_of(run));
   }
   if (const auto at = expiry(run)) expiring_.emplace(*at, run.id);
 }
@@ -274,14 +243,7 @@ std::optional<Instant> State::expiry(const model::Run& run) const {
 }
 
 void State::unindex(const model::Run& run) {
-  const auto found = by_pipeline_.find(run.pipeline);
-  if (found != by_pipeline_.end()) {
-    const auto line = found->second.ready.find(run.trigger);
-    if (line != found->second.ready.end()) {
-      line->second.erase({-run.priority, run.id});
-      if (line->second.empty()) found->second.ready.erase(line);
-    }
-  }
+  queue_.remove(line_of(run), place_of(run));
   backing_off_.erase({run.not_before, run.id});
   if (const auto at = expiry(run)) expiring_.erase({*at, run.id});
 }
@@ -289,10 +251,10 @@ void State::unindex(const model::Run& run) {
 void State::end_run(const std::string& id) {
   const auto found = runs_.find(id);
   EIDER_CHECK(found != runs_.end(), "only an open run ends");
+  end_live(id);
   const model::Run run = std::move(found->second);
   unindex(run);
   runs_.erase(found);
-  live_.erase(id);
   if (!run.idempotency_key.empty()) keys_.erase(run.idempotency_key);
   const auto of_pipeline = by_pipeline_.find(run.pipeline);
   of_pipeline->second.open.erase(id);
@@ -362,6 +324,7 @@ void State::apply_one(const model::RunClaimed& change) {
   attempt.claimed_at = change.at;
   attempt.definition = change.definition;
   attempt.taken = change.taken;
+  count_start({change.at, change.taken.pools});
   live_.insert_or_assign(change.run_id, std::move(attempt));
 }
 
@@ -370,11 +333,12 @@ void State::apply_one(const model::AttemptEnded& change) {
   model::Run& run = runs_.at(id);
   const auto transition = model::next(run.state, change.event);
   EIDER_CHECK(transition.has_value(), "the store refused an impossible transition");
+  if (change.attempt.outcome == model::Outcome::released) take_back_start(live_.at(id));
   if (model::is_terminal(transition->to)) {
     end_run(id);
     return;
   }
-  live_.erase(id);
+  end_live(id);
   run.state = transition->to;
   run.failures += transition->counts_failure ? 1 : 0;
   run.interruptions += transition->counts_interruption ? 1 : 0;

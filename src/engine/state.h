@@ -14,6 +14,8 @@
 
 #include "decide/admission.h"
 #include "decide/due.h"
+#include "decide/rate.h"
+#include "engine/queue.h"
 #include "engine/subscriptions.h"
 #include "model/change.h"
 #include "store/store.h"
@@ -40,9 +42,6 @@ struct ScheduleEntry {
 struct PipelineRuns {
   /// Oldest first: ids sort by creation.
   std::set<std::string> open;
-  /// Queued and not backing off, by cause, in the order of claims: priority, then age. Those of one cause want the
-  /// same.
-  std::map<model::TriggerKind, std::set<std::pair<int, std::string>>> ready;  ///< (-priority, id); none is empty
 };
 
 class State {
@@ -84,11 +83,28 @@ class State {
   Subscriptions& subscriptions() { return subscriptions_; }
   const Subscriptions& subscriptions() const { return subscriptions_; }
 
-  /// Use of pools, files, workers: the sum over live claims, made anew at each call (I7).
-  decide::Use use() const;
-  decide::Capacity capacity() const;
-  /// What a run of the pipeline takes, its database resolved.
-  const model::Taken& wanted(const std::string& pipeline) const;
+  /// The runs that are ready to start.
+  Queue& queue() { return queue_; }
+  const Queue& queue() const { return queue_; }
+  static Place place_of(const model::Run& run);
+  LineKey line_of(const model::Run& run) const;
+  /// What live claims and recent starts leave free, made anew at each call (I7).
+  decide::Room room(Instant now) const;
+  /// What a run of the line takes, its database resolved; its pipeline is in the workspace.
+  model::Taken wanted(const LineKey& line) const;
+  std::vector<decide::Need> needs(const LineKey& line) const;
+  /// What a live attempt holds.
+  std::vector<decide::Need> held(const model::Attempt& attempt) const;
+
+  /// How far back starts count for a rate of the workspace in force; none: it has no rates.
+  std::optional<Micros> longest_rate() const;
+  /// The starts that the store knows of that time.
+  void load_starts(const std::vector<store::RecordedStart>& starts, Instant now);
+  const decide::RecentStarts* starts(const std::string& pool) const;
+  /// Wakes who waits for a rate that is open by `now`.
+  void open_rates(Instant now);
+  /// When the next rate opens that somebody waits for.
+  std::optional<Instant> first_rate() const;
 
   std::unordered_map<std::string, ScheduleEntry>& schedules() { return schedules_; }
   const std::unordered_map<std::string, ScheduleEntry>& schedules() const { return schedules_; }
@@ -98,8 +114,10 @@ class State {
   /// Looks at the schedule again no earlier than `at`.
   void hold(const std::string& key, Instant at);
 
-  /// Queued runs whose backoff is over by `now` become ready; true when there were any.
-  bool release_backoffs(Instant now);
+  /// Queued runs whose backoff is over by `now` become ready.
+  void release_backoffs(Instant now);
+  /// The queued run is not ready before `at`.
+  void hold_run(const std::string& id, Instant at);
   std::optional<Instant> first_backoff() const;
   /// The wall clock was set back by `by`: waits in memory follow it.
   void shift_backoffs(Micros by);
@@ -117,6 +135,11 @@ class State {
   void unindex(const model::Run& run);
   std::optional<Instant> expiry(const model::Run& run) const;
   void end_run(const std::string& id);
+  void end_live(const std::string& id);
+  void queue_anew();
+  void set_capacity();
+  void count_start(const store::RecordedStart& start);
+  void take_back_start(const model::Attempt& attempt);
   void apply_one(const model::CursorPlaced& change);
   void apply_one(const model::OccurrencesDecided& change);
   void apply_one(const model::CursorWithdrawn& change);
@@ -140,12 +163,16 @@ class State {
   std::set<std::pair<Instant, std::string>> due_;
   std::unordered_set<std::string> broken_names_;
   std::map<std::string, model::Taken> wanted_;  ///< by pipeline
+  decide::Capacity capacity_;
   std::unordered_map<std::string, model::Cursor> cursors_;
   /// By schedule: the row of excluded instants that ends where the cursor stands.
   std::unordered_map<std::string, model::Occurrence> excluded_;
   std::unordered_map<std::string, model::Run> runs_;
   std::map<std::string, PipelineRuns> by_pipeline_;
-  std::map<std::string, model::Attempt> live_;  ///< by run
+  Queue queue_;
+  std::map<std::string, model::Attempt> live_;          ///< by run
+  std::map<std::string, decide::RecentStarts> starts_;  ///< by pool with a rate
+  Instant rates_opened_at_{};                           ///< up to when open_rates() has looked
   std::set<std::pair<Instant, std::string>> backing_off_;
   std::set<std::pair<Instant, std::string>> expiring_;
   Instant expiries_held_until_{};

@@ -113,7 +113,7 @@ void Loop::take_refused() {
                     std::make_move_iterator(refused_.published.end()));
   refused_.results.clear();
   refused_.published.clear();
-  out_of_order_ = admission_due_ = true;
+  out_of_order_ = true;
 }
 
 bool Turn::insist(model::ChangeSet changes) {

@@ -15,7 +15,7 @@ void Loop::answer(Command& question) {
               for (const std::string& id : ask.run_ids) out.push_back(live_view(id));
               ask.reply(std::move(out));
             },
-            [&](AskPools& ask) { ask.reply(pool_views()); },
+            [&](AskPools& ask) { ask.reply(limits_view()); },
             [&](AskSchedules& ask) { ask.reply(schedule_views(ask.key)); },
             [&](AskPipelines& ask) { ask.reply(pipeline_views()); }, [&](AskStatus& ask) { ask.reply(status_view()); },
             [&](AskWorkspace& ask) { ask.reply(state_.share_workspace()); },
@@ -30,31 +30,6 @@ LiveRun Loop::live_view(const std::string& run_id) const {
   view.run_id = run_id;
   if (const model::Run* run = state_.run(run_id)) view.waiting_for = waiting_for(*run);
   return view;
-}
-
-std::vector<PoolUse> Loop::pool_views() const {
-  std::map<std::string, PoolUse> pools;
-  for (const auto& [name, pool] : state_.workspace().settings.pools) pools[name] = {name, pool.slots, 0, 0, {}};
-  for (const auto& [id, attempt] : state_.live()) {
-    for (const auto& [name, slots] : attempt.taken.pools) {
-      // A pool that was removed from the file is shown until its last holder ends.
-      PoolUse& pool = pools[name];
-      pool.name = name;
-      pool.used += slots;
-      pool.holders.push_back(id);
-    }
-  }
-  for (const auto& [pipeline, runs] : state_.runs_by_pipeline()) {
-    if (!state_.pipeline(pipeline)) continue;
-    for (const auto& [name, slots] : state_.wanted(pipeline).pools) {
-      PoolUse& pool = pools[name];
-      if (pool.used + slots <= pool.slots) continue;
-      for (const auto& [cause, line] : runs.ready) pool.waiting += static_cast<int>(line.size());
-    }
-  }
-  std::vector<PoolUse> out;
-  for (auto& [name, pool] : pools) out.push_back(std::move(pool));
-  return out;
 }
 
 std::vector<ScheduleView> Loop::schedule_views(const std::optional<std::string>& key) const {

@@ -24,6 +24,10 @@ class ForwardingStore : public Store {
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) override {
     return behind_->decided_after(schedule, after);
   }
+  Result<std::vector<model::Run>> runs_of_schedule(const std::string& schedule, int limit) override {
+    return behind_->runs_of_schedule(schedule, limit);
+  }
+  Result<std::vector<RecordedStart>> starts_after(Instant after) override { return behind_->starts_after(after); }
   Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key) override {
     return behind_->run_of_key(idempotency_key);
   }

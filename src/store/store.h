@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,13 @@ class Reader : public DataReader {
   virtual Result<std::vector<model::Attempt>> live_attempts() = 0;
 };
 
+/// A claim that took pools: what the rates of these count.
+struct RecordedStart {
+  Instant at{};
+  std::map<std::string, int> pools;
+  bool operator==(const RecordedStart&) const = default;
+};
+
 /// What the engine loads at boot: everything that is not ended.
 struct OpenState {
   std::vector<model::Cursor> cursors;
@@ -93,8 +101,9 @@ class Store : public DataQueries {
   virtual void rollback() = 0;
 
   virtual Result<OpenState> load_open() = 0;
-  /// The ids of queued runs that may be claimed now, in order of claim; what admission reads page by page. Its plan
-  /// must use an index that holds only queued runs, so that finished history never slows it.
+  /// The ids of queued runs whose backoff is over, in the order of their turns: priority, raised by one for each ten
+  /// minutes of age, then age. Its plan must use an index that holds only queued runs, so that finished history never
+  /// slows it.
   virtual Result<std::vector<std::string>> claimable(Instant now, int limit) = 0;
   /// Decisions about instants later than `after`, oldest first, with the one about several instants that begins
   /// before it and reaches past it. What the engine asks for when the clock was set back (see above).
@@ -103,6 +112,9 @@ class Store : public DataQueries {
   /// The newest `limit` runs that a schedule's instants have made, ended or not, the newest instant first. Its plan
   /// uses an index by schedule and instant.
   virtual Result<std::vector<model::Run>> runs_of_schedule(const std::string& schedule, int limit) = 0;
+
+  /// Recorded claims later than `after` that took pools, oldest first. It costs what it finds.
+  virtual Result<std::vector<RecordedStart>> starts_after(Instant after) = 0;
 
   /// The run that an idempotency key has made, ended or not.
   virtual Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key) = 0;

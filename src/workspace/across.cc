@@ -160,6 +160,7 @@ class Across {
       for (std::size_t i = 0; i < pipeline.triggers.size(); ++i) trigger(pipeline, i);
     }
     circles();
+    for (CrossFinding& finding : check_locks(workspace_)) found_.push_back(std::move(finding));
     std::stable_sort(found_.begin(), found_.end(),
                      [](const CrossFinding& a, const CrossFinding& b) { return a.pipeline < b.pipeline; });
     return std::move(found_);

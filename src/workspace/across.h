@@ -27,4 +27,7 @@ struct CrossFinding {
 /// an unknown asset or pipeline is a warning. By pipeline; time grows with pipelines, assets and who starts whom.
 std::vector<CrossFinding> check_across(const Workspace& workspace);
 
+/// The part of it about named locks; locks.cc.
+std::vector<CrossFinding> check_locks(const Workspace& workspace);
+
 }  // namespace eider::workspace

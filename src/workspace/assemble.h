@@ -38,8 +38,15 @@ void check(const model::Pipeline& pipeline, const Surroundings& around);
 /// The part of it that is about one schedule: its timing, its policies, and what contradicts what.
 void check_schedule(const model::Pipeline& pipeline, std::size_t index, const Surroundings& around);
 
+/// The part of it about pools, locks, keys and sizes; check_limits.cc.
+void check_limits(const model::Pipeline& pipeline, const Surroundings& around);
+
 /// Puts a calendar together. Complains about a zone, and about one that holds nothing or everything.
 timing::Calendar assemble_calendar(const CalendarDraft& draft, Complaints& complaints);
+
+/// What a pool's slots are that does not say: one, or without a bound when it has a rate. Complains about pools that
+/// limit nothing.
+void settle_pools(YamlValue root, model::Settings& settings, Complaints& complaints);
 
 /// Complains about assets of eider.yaml whose values do not fit together. `root` is the file's tree.
 void check(const model::Settings& settings, YamlValue root, Complaints& complaints);

@@ -29,10 +29,10 @@ class Checker {
     if (pipeline_.steps.empty()) complain("steps", "is empty; a pipeline needs at least one step");
     if (pipeline_.steps.size() > kMostSteps) complain("steps", fmt::format("has more than {} steps", kMostSteps));
     if (needs_exist()) no_cycle();
-    pools();
     publishes();
     output_names();
-    sizes();
+    database();
+    check_limits(pipeline_, around_);
   }
 
  private:
@@ -178,23 +178,6 @@ class Checker {
              fmt::format("the steps wait for each other: {}{}", words, pipeline_.steps[step].id));
   }
 
-  void pools() {
-    const auto& declared = around_.settings.pools;
-    std::vector<std::string_view> names;
-    for (const auto& [name, pool] : declared) names.push_back(name);
-    for (const auto& [name, weight] : pipeline_.pools) {
-      const std::string key = around_.root.find("pool") ? "pool" : "pools." + name;
-      const auto found = declared.find(name);
-      if (found == declared.end()) {
-        complain(key, fmt::format("the pool \"{}\" is not declared in eider.yaml (pools: {{{}: 1}})", name, name),
-                 std::string(closest(name, names)));
-      } else if (weight > found->second.slots) {
-        complain(key, fmt::format("takes {} slots of a pool that has {}: it could never start", weight,
-                                  found->second.slots));
-      }
-    }
-  }
-
   void publishes() {
     for (std::size_t i = 0; i < pipeline_.publishes.size(); ++i) {
       const Publish& publish = pipeline_.publishes[i];
@@ -278,20 +261,12 @@ class Checker {
     }
   }
 
-  void sizes() {
+  void database() {
     if (pipeline_.database && is_within(pipeline_.database->file, ".eider")) {
       complain("database", fmt::format("\"{}\" lies in Eider's own folder", pipeline_.database->file));
     }
     if (pipeline_.database && pipeline_.database->file.find('?') != std::string::npos) {
       complain("database", "holds a \"?\"; DuckDB takes what follows it for no part of the path");
-    }
-    const auto& memory = pipeline_.resources.memory_bytes;
-    const auto& ceiling = around_.settings.memory_bytes;
-    if (memory && ceiling && *memory > *ceiling) {
-      complain("resources.memory",
-               fmt::format("{} bytes are more than resources.memory of eider.yaml ({} bytes): it could "
-                           "never start",
-                           *memory, *ceiling));
     }
   }
 

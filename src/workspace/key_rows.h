@@ -94,5 +94,7 @@ extern const Section kRetry;
 std::vector<const Section*> settings_sections();
 /// Of calendars/*.yaml; keys_calendar.cc.
 std::vector<const Section*> calendar_sections();
+/// Of the ceiling file; keys_ceiling.cc.
+std::vector<const Section*> ceiling_sections();
 
 }  // namespace eider::workspace

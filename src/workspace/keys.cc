@@ -299,6 +299,7 @@ std::vector<const Section*> all_sections() {
     all.push_back(section);
   }
   for (const Section* section : calendar_sections()) all.push_back(section);
+  for (const Section* section : ceiling_sections()) all.push_back(section);
   return all;
 }
 

@@ -85,13 +85,15 @@ struct Section {
 const Section& pipeline_section();
 const Section& workspace_section();
 const Section& calendar_section();
+/// The whole of the ceiling file (lands in a Ceiling).
+const Section& ceiling_section();
 /// Every section, each once, a section before those that it uses.
 std::vector<const Section*> all_sections();
 
 /// `a b c` as its parts.
 std::vector<std::string_view> split_words(std::string_view words);
 
-enum class SchemaOf { pipeline, workspace, calendar };
+enum class SchemaOf { pipeline, workspace, calendar, ceiling };
 /// JSON Schema, draft 2020-12, pretty-printed, with a newline at the end.
 std::string schema_json(SchemaOf of);
 /// docs/reference/files.md.

@@ -31,7 +31,8 @@ constexpr Section kWorkers = {.name = "workers", .title = "workers", .about = "T
 
 constexpr Key kPoolKeys[] = {
     {.name = "slots", .type = Type::integer, .read = into<Pool, &Pool::slots>,
-     .about = "How many may be taken at once. 0: without a bound.", .fallback = "1", .least = 0, .most = 100'000},
+     .about = "How many may be taken at once. Default: 1, or without a bound (0) when there is a rate.", .least = 0,
+     .most = 100'000},
     {.name = "rate", .type = Type::rate, .read = into<Pool, &Pool::rate>,
      .about = "How many runs that take it may start, whatever number of slots each takes: `100/min`, `5/10s`."},
 };

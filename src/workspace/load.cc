@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "workspace/across.h"
 #include "workspace/assemble.h"
+#include "workspace/ceiling.h"
 
 namespace eider::workspace {
 namespace {
@@ -84,12 +85,17 @@ class Loader {
   }
 
   bool read_settings(const std::string& text) {
+    const auto ceiling = load_ceiling(options_.ceiling, environment_, out_.diagnostics);
     Complaints complaints(kSettingsFile, text);
     if (const auto tree = parse(text, complaints)) {
       Reader(environment_, complaints).read(workspace_section(), tree->root(), &out_.settings);
-      if (!complaints.has_errors()) check(out_.settings, tree->root(), complaints);
+      if (!complaints.has_errors()) {
+        settle_pools(tree->root(), out_.settings, complaints);
+        check(out_.settings, tree->root(), complaints);
+        if (ceiling) apply_ceiling(*ceiling, tree->root(), out_.settings, complaints);
+      }
     }
-    return finish(kSettingsFile, "", text, complaints);
+    return finish(kSettingsFile, "", text, complaints) && ceiling.has_value();
   }
 
   void read_calendars() {

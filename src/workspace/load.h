@@ -45,6 +45,7 @@ struct LoadOptions {
   std::size_t file_limit_bytes = 16 * 1024 * 1024;
   std::size_t sql_limit_bytes = 4 * 1024 * 1024;
   std::optional<Instant> now;  ///< to warn of schedules that are never due again; none: no such warning
+  std::string ceiling{};       ///< the ceiling file; empty: where load_ceiling() looks by itself
 };
 
 /// Errors: not_found (no such folder, or no eider.yaml in it), io. What is wrong in files is in the diagnostics.

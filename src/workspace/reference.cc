@@ -153,8 +153,8 @@ std::string row(const Key& key) {
 }
 
 std::string section_text(const Section& section) {
-  const bool is_file =
-      &section == &workspace_section() || &section == &pipeline_section() || &section == &calendar_section();
+  const bool is_file = &section == &workspace_section() || &section == &pipeline_section() ||
+                       &section == &calendar_section() || &section == &ceiling_section();
   std::string out = fmt::format("\n<a id=\"{}\"></a>\n\n{} {}\n\n{}", section.name, is_file ? "##" : "###",
                                 section.title, section.about);
   if (!section.exactly_one.empty()) out += fmt::format(" Exactly one of {}.", alternatives(section.exactly_one));

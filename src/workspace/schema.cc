@@ -239,7 +239,8 @@ void print(const json::value& value, std::size_t depth, std::string& out) {
 std::string schema_json(SchemaOf of) {
   const Section& root = of == SchemaOf::pipeline    ? pipeline_section()
                         : of == SchemaOf::workspace ? workspace_section()
-                                                    : calendar_section();
+                        : of == SchemaOf::calendar  ? calendar_section()
+                                                    : ceiling_section();
   json::object out{{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
   for (auto& member : definition(root, true)) out[member.key()] = member.value();
   std::vector<const Section*> used;

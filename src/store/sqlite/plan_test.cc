@@ -48,6 +48,7 @@ void expect_plans(Connection& c) {
   const std::string ended = "runs_ended_by_state (state=? AND seq<?)";
   const std::string ended_of = "runs_ended_by_pipeline (pipeline=? AND state=? AND seq<?)";
   expect_walks(c, claimable_sql, {"runs_queued"});
+  expect_walks(c, starts_after_sql, {"attempts_of_pools (claimed_at>?)"});
   expect_walks(c, runs_sql({}), {"PRIMARY KEY (rowid<?)"});
   expect_walks(c, runs_sql({"p", {}, false}), {open_runs, ended_of, ended_of, ended_of});
   for (const auto& pipeline : {std::optional<std::string>(), std::optional<std::string>("p")}) {

@@ -15,7 +15,11 @@ namespace eider::store::sqlite {
 
 const char* const claimable_sql =
     "SELECT id FROM runs INDEXED BY runs_queued WHERE state = 0 AND not_before <= ?"
-    " ORDER BY priority DESC, seq LIMIT ?";
+    " ORDER BY created_at - priority * 600000000, seq LIMIT ?";
+
+const char* const starts_after_sql =
+    "SELECT claimed_at, taken FROM attempts INDEXED BY attempts_of_pools"
+    " WHERE substr(taken, 1, 11) = '{\"pools\":{\"' AND claimed_at > ? ORDER BY claimed_at";
 
 namespace {
 
@@ -33,6 +37,12 @@ std::string live_attempts_sql() {
 }
 
 constexpr const char* definitions_sql = "SELECT hash FROM definitions ORDER BY hash";
+
+Result<RecordedStart> read_start(const Rows& row) {
+  auto taken = model::parse_taken(row.text(1));
+  if (!taken) return taken.error();
+  return RecordedStart{row.instant(0), std::move(taken->pools)};
+}
 
 }  // namespace
 
@@ -68,6 +78,7 @@ WriterQueries::WriterQueries(Connection& c)
       live_attempts_(c, live_attempts_sql()),
       definitions_(c, definitions_sql),
       claimable_(c, claimable_sql),
+      starts_after_(c, starts_after_sql),
       decided_across_(c, decided_across_sql()),
       decided_later_(c, decided_later_sql()),
       runs_of_schedule_(c, runs_of_schedule_sql()),
@@ -92,6 +103,11 @@ Result<OpenState> WriterQueries::load_open() {
 Result<std::vector<std::string>> WriterQueries::claimable(Instant now, int limit) {
   Rows rows(claimable_, now, limit);
   return read_all(rows, read_text);
+}
+
+Result<std::vector<RecordedStart>> WriterQueries::starts_after(Instant after) {
+  Rows rows(starts_after_, after);
+  return read_all(rows, read_start);
 }
 
 Result<std::vector<model::Occurrence>> WriterQueries::decided_after(const std::string& schedule, Instant after) {

@@ -17,6 +17,7 @@ class WriterQueries {
 
   Result<OpenState> load_open();
   Result<std::vector<std::string>> claimable(Instant now, int limit);
+  Result<std::vector<RecordedStart>> starts_after(Instant after);
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after);
   Result<std::vector<model::Run>> runs_of_schedule(const std::string& schedule, int limit);
   Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key);
@@ -27,6 +28,7 @@ class WriterQueries {
   Statement live_attempts_;
   Statement definitions_;
   Statement claimable_;
+  Statement starts_after_;
   Statement decided_across_;
   Statement decided_later_;
   Statement runs_of_schedule_;
@@ -48,5 +50,7 @@ std::string decided_later_sql();
 std::string runs_of_schedule_sql();
 /// What claimable() runs: now, limit.
 extern const char* const claimable_sql;
+/// What starts_after() runs: after.
+extern const char* const starts_after_sql;
 
 }  // namespace eider::store::sqlite

@@ -192,11 +192,17 @@ CREATE TABLE triggers (
 
 // What the policies need: the steps that a retry keeps, the calendar that excluded an instant, why a schedule is paused
 // and since when its failures count.
+//
+// - runs_queued is in the order of turns (decide::rank): a step of priority counts as ten minutes of age.
+// - attempts_of_pools holds the claims that took pools, by time: what rates count. What takes none costs nothing here.
 constexpr const char* version_3 = R"sql(
 ALTER TABLE runs ADD COLUMN kept TEXT NOT NULL DEFAULT '';
 ALTER TABLE occurrences ADD COLUMN calendar TEXT NOT NULL DEFAULT '';
 ALTER TABLE cursors ADD COLUMN reason TEXT NOT NULL DEFAULT '';
 ALTER TABLE cursors ADD COLUMN resumed_at INTEGER;
+DROP INDEX runs_queued;
+CREATE INDEX runs_queued ON runs (created_at - priority * 600000000, seq, not_before) WHERE state = 0;
+CREATE INDEX attempts_of_pools ON attempts (claimed_at) WHERE substr(taken, 1, 11) = '{"pools":{"';
 )sql";
 
 constexpr std::array<const char*, 3> all = {version_1, version_2, version_3};

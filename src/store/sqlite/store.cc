@@ -94,6 +94,7 @@ class SqliteStore final : public DataStore {
     return open;
   }
   Result<std::vector<std::string>> claimable(Instant now, int limit) override { return queries_.claimable(now, limit); }
+  Result<std::vector<RecordedStart>> starts_after(Instant after) override { return queries_.starts_after(after); }
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) override {
     return queries_.decided_after(schedule, after);
   }
