@@ -15,7 +15,7 @@ check_format() {
 
 # clang-tidy cannot read g++'s precompiled headers, so it gets compile commands without them.
 check_lint() {
-  configure build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+  configure build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEIDER_TOGETHER=ON
   step "Linting (clang-tidy)"
   /usr/bin/python3 -B tools/lint --jobs "$jobs" build-lint || fail "clang-tidy found something: its messages are above."
 }
@@ -39,7 +39,7 @@ check_sanitized() {
   local folder=$1
   mkdir -p "$folder"
   ln -sfn ../build/duckdb "$folder/duckdb"
-  build_program "$folder" "-DEIDER_SANITIZE=$2"
+  build_program "$folder" "-DEIDER_SANITIZE=$2" -DEIDER_TOGETHER=ON
   fetch_flights
   # The whole of tests/e2e takes five times as long here: EIDER_TEST_LONG=1 runs it.
   local e2e=(tests/e2e/test_life.py)
