@@ -12,6 +12,10 @@ namespace {
 
 namespace json = boost::json;
 
+using shapes::text_or_null;
+using shapes::time_or_null;
+using shapes::time_text;
+
 json::object shown(const timing::Rule& rule, Instant at) {
   return shapes::preview(at, rule.zone().name(), rule.zone().offset_at(at), rule.shifted(at));
 }

@@ -111,8 +111,9 @@ void EventLines::show_one(const model::Change& change) {
                     o.count == 1 ? format_rfc3339(o.scheduled_for)
                                  : fmt::format("{} instants {} to {}", o.count, format_rfc3339(o.scheduled_for),
                                                format_rfc3339(o.scheduled_until));
+                const std::string calendar = o.calendar.empty() ? "" : fmt::format(" ({})", o.calendar);
                 line(yellow, model::to_text(o.decision), o.pipeline, {},
-                     fmt::format("{}: {}", which, model::reason_sentence(o.reason)));
+                     fmt::format("{}: {}{}", which, model::reason_sentence(o.reason), calendar));
               }
             },
             [&](const model::SchedulePaused& paused) {

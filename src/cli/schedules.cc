@@ -203,11 +203,12 @@ int show_occurrences(Session& session, const json::value& body) {
   table.keep("RUN");
   for (const json::value& each : items) {
     const std::string decision = text_of(each, "decision");
+    const std::string calendar = text_of(each, "calendar");
     table.row({text_of(each, "schedule"),
                due_text(each),
                {decision, colour_of(decision)},
                text_of(each, "run_id").empty() ? std::string() : *run++,
-               text_of(each, "reason_text")});
+               text_of(each, "reason_text") + (calendar.empty() ? "" : " (" + calendar + ")")});
   }
   if (table.empty()) {
     const bool all = session.options.target.empty() && session.options.decision.empty();

@@ -235,8 +235,6 @@ TEST(PauseAfterFailures, ASuccessStartsTheCountAnewAndACancelSaysNothing) {
   bench.advance(1min);
   const std::string cancelled = bench.runs()[3].id;
   ASSERT_TRUE(bench.cancel(cancelled));
-  bench.workers->over(cancelled, Outcome::cancelled);
-  bench.settle();
   ASSERT_EQ(bench.row(cancelled).state, RunState::cancelled);
   EXPECT_FALSE(view(bench).paused);
   fail_for(bench, 1);
