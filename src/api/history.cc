@@ -112,12 +112,11 @@ class Historian {
   }
 
   void now_or_end() {
+    if (run_.state == model::RunState::succeeded) return;  // its attempt has said it
     if (model::is_terminal(run_.state)) {
       std::string text = run_.state == model::RunState::cancelled ? "cancelled" : model::to_text(run_.state);
       // The attempt's error has been said; without an attempt the run's own is all there is.
-      if (!run_.reason.empty() && run_.state != model::RunState::succeeded) {
-        text += ": " + model::reason_sentence(run_.reason);
-      }
+      if (!run_.reason.empty()) text += ": " + model::reason_sentence(run_.reason);
       const std::string code = run_.reason.empty() ? camel(model::to_text(run_.state)) : run_.reason;
       return add(run_.finished_at.value_or(run_.created_at), code, std::move(text));
     }

@@ -36,7 +36,7 @@ class Explainer {
     for (const engine::TriggerView& trigger : facts_.snapshot.triggers) look_at(trigger);
     if (facts_.snapshot.schedules.empty() && facts_.snapshot.triggers.empty() && good()) {
       add({.code = "NothingStartsIt",
-           .keeps = true,
+           .keeps = facts_.snapshot.open.empty(),
            .name = facts_.pipeline.name,
            .text = "it has neither a schedule nor a trigger: only a person starts it",
            .remedy = "eider run " + facts_.pipeline.name});

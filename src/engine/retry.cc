@@ -59,7 +59,10 @@ Result<RetryRun::Answer> Loop::restart_run(Turn& turn, const std::string& run_id
   }
   const workspace::LoadedPipeline* loaded = state_.pipeline(run.pipeline);
   if (!loaded) {
-    return Error{ErrorCode::conflict, fmt::format("pipeline \"{}\" is not in the workspace", run.pipeline)};
+    return Error{ErrorCode::conflict,
+                 fmt::format("pipeline \"{}\" is not {}", run.pipeline,
+                             state_.is_broken(run.pipeline) ? "loaded: its file is wrong; `eider validate` says where"
+                                                            : "in the workspace")};
   }
   RetryRun::Answer answer;
   if (from_failed) {

@@ -108,6 +108,7 @@ class Attempt {
   void settle_step(Node& node, wire::StepResult result);
   void file_is_held(Node& node);
   bool is_kept(const std::string& step) const;
+  bool names_an_output(const model::Step& step) const;
   void note_staged(Node& node) const;
   std::vector<int> strays_of(const std::string& step) const;
   void report_progress();

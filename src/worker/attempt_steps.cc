@@ -152,10 +152,14 @@ SqlStep::Script Attempt::script_of(const Node& node) const {
   request.step_id = step.id;
   request.transactional = step.transaction;
   // A step that writes a staged file can't be skipped by its receipt: the file was the earlier attempt's.
-  for (const auto& [name, path] : run_.outputs) {
-    if (step.sql.find("out_" + name) != std::string::npos) request.receipt = false;
-  }
+  request.receipt = !names_an_output(step);
   return script;
+}
+
+/// Of a `sql` step, its text shows whether it can write a staged file.
+bool Attempt::names_an_output(const model::Step& step) const {
+  return std::any_of(run_.outputs.begin(), run_.outputs.end(),
+                     [&](const auto& output) { return step.sql.find("out_" + output.first) != std::string::npos; });
 }
 
 void Attempt::start_sql(Node& node) {
@@ -286,8 +290,9 @@ bool Attempt::is_kept(const std::string& step) const {
   return std::any_of(job_.kept.begin(), job_.kept.end(), [&](const auto& kept) { return kept.step == step; });
 }
 
-/// What changed while several steps ran may be the work of each.
+/// What changed while several programs ran may be the work of each.
 void Attempt::note_staged(Node& node) const {
+  if (node.step->kind == model::Step::Kind::sql && !names_an_output(*node.step)) return;
   for (const auto& [asset, state] : publishing_->staged()) {
     const auto before = node.staged_before.find(asset);
     if (before == node.staged_before.end() || before->second != state) node.staged.push_back(asset);

@@ -100,6 +100,19 @@ TEST_F(Kept, WhatIsStagedGoesWithItsAttempt) {
   EXPECT_EQ(workspace.read("out/x"), "1\n2\n");
 }
 
+TEST_F(Kept, ASqlStepBesideOneThatStagesIsKept) {
+  auto steps =
+      pipeline({shell("export", "echo 1 > \"$EIDER_OUT_X\"; touch staged; until test -e built; do sleep 0.01; done"),
+                shell("wait", "until test -e staged; do sleep 0.01; done"),
+                sql("build", "CREATE TABLE t AS SELECT 1 AS i", {"wait"}), shell("built", "touch built", {"build"}),
+                shell("check", "test -e go", {"export", "built"})});
+  steps.database = model::Database{"w.duckdb", false};
+  steps.publishes = {file("out.x", "out/x")};
+  const auto first = run(steps);
+  EXPECT_EQ(step_of(first, "build").unpublished, Names());
+  EXPECT_EQ(step_of(first, "export").unpublished, Names{"out.x"});
+}
+
 TEST_F(Kept, WhatIsPublishedAfterAStepStaysPublished) {
   auto steps =
       pipeline({shell("make", "echo x >> made; echo 1 > \"$EIDER_OUT_X\""), shell("check", "test -e go", {"make"})});

@@ -141,7 +141,9 @@ def test_explain_tells_the_whole_chain(chain):
         assert [link["id"] for link in explained["links"]] == whole, "from wherever one asks"
         assert [link["part"] for link in explained["links"]] == \
             ["cause"] * place + ["asked"] + ["effect"] * (len(whole) - place - 1)
-    lines = chain.cli("explain", last["id"], expect=0).stdout.splitlines()
+    told = chain.cli("explain", last["id"], expect=0).stdout.splitlines()
+    assert sum("[Claimed]" in line for line in told) == 1, "each decision about the run itself has its code"
+    lines = [line for line in told if not line.endswith("]")]
     assert lines[0].endswith("api reported from outside: in.a")
     assert f"→ delivery {one['id']} to load/on_in is delivered" in lines[1]
     assert f"→ run {first['id']} of load succeeded" in lines[2]
