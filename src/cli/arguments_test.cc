@@ -111,6 +111,7 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
                              {"deliveries", "retry"},
                              {"deliveries", "skip"},
                              {"explain"},
+                             {"simulate"},
                              {"pools"},
                              {"reload"},
                              {"completion"},

@@ -50,6 +50,7 @@ constexpr Handler kHandlers[] = {
     {Verb::deliveries_retry, deliveries_retry},
     {Verb::deliveries_skip, deliveries_skip},
     {Verb::explain, explain},
+    {Verb::simulate, simulate},
     {Verb::pools, pools},
     {Verb::reload, reload},
     {Verb::completion, completion, false},

@@ -38,6 +38,7 @@ enum class Verb {
   deliveries_retry,
   deliveries_skip,
   explain,
+  simulate,
   pools,
   reload,
   completion,
@@ -67,6 +68,8 @@ struct Options {
   bool follow = false, raw = false;                      // logs
   std::string attempt, step;                             // logs
   std::string test_clock;                                // serve
+  std::string days, against, assume;                     // simulate
+  std::string max_skipped, max_wait, max_use;            // simulate
   std::vector<std::string> words;                        // __complete: the line so far
 };
 

@@ -94,6 +94,7 @@ int deliveries_show(Session&);
 int deliveries_retry(Session&);
 int deliveries_skip(Session&);
 int explain(Session&);       // explain.cc
+int simulate(Session&);      // simulate.cc
 int logs(Session&);          // logs.cc
 int run_pipeline(Session&);  // run_verb.cc
 int completion(Session&);    // completion.cc

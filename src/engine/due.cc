@@ -75,8 +75,15 @@ bool Loop::decide_instant(Turn& turn, const ScheduleEntry& entry, const decide::
     state_.hold(key, turn.now() + limits::hold_after_error);
     return false;
   }
-  // The instant ran before the clock was set back: it never runs again, and the cursor passes it (O-05).
-  if (turn.decide_surely({model::OccurrencesDecided{key, stands_at, decision.decided_until, {}}})) return true;
+  // The instant ran before the clock was set back: it never runs again, and the cursor passes it (O-05). What is said
+  // of others stays true.
+  std::vector<model::Occurrence> others = decision.occurrences;
+  std::erase_if(others, [](const model::Occurrence& each) { return each.decision == model::Decision::run; });
+  for (model::Occurrence& each : others) {
+    if (each.run_id == decision.run_id) each.run_id.clear();
+  }
+  if (turn.decide_surely({model::OccurrencesDecided{key, stands_at, decision.decided_until, std::move(others)}}))
+    return true;
   if (turn.own_error()) state_.hold(key, turn.now() + limits::hold_after_error);
   return false;
 }
