@@ -115,6 +115,7 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
                              {"deliveries", "retry"},
                              {"deliveries", "skip"},
                              {"explain"},
+                             {"simulate"},
                              {"pools"},
                              {"reload"},
                              {"completion"},

@@ -52,6 +52,7 @@ constexpr Handler kHandlers[] = {
     {Verb::deliveries_skip, deliveries_skip},
     {Verb::explain, explain},
     {Verb::doctor, doctor},
+    {Verb::simulate, simulate},
     {Verb::pools, pools},
     {Verb::reload, reload},
     {Verb::completion, completion, false},

@@ -40,6 +40,7 @@ enum class Verb {
   deliveries_skip,
   explain,
   doctor,
+  simulate,
   pools,
   reload,
   completion,
@@ -71,6 +72,8 @@ struct Options {
   bool follow = false, raw = false;                      // logs
   std::string attempt, step;                             // logs
   std::string test_clock, ceiling;                       // serve
+  std::string days, against, assume;                     // simulate
+  std::string max_skipped, max_wait, max_use;            // simulate
   std::vector<std::string> words;                        // __complete: the line so far
 };
 

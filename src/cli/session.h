@@ -96,6 +96,7 @@ int deliveries_retry(Session&);
 int deliveries_skip(Session&);
 int explain(Session&);       // explain.cc
 int doctor(Session&);        // doctor.cc
+int simulate(Session&);      // simulate.cc
 int logs(Session&);          // logs.cc
 int run_pipeline(Session&);  // run_verb.cc
 int completion(Session&);    // completion.cc

@@ -52,6 +52,7 @@ class VerbTree::Tree {
   void add_assets();
   void add_deliveries();
   void add_explain();
+  void add_simulate();
   void add_hidden();
 
   Options options_;
@@ -80,6 +81,7 @@ VerbTree::Tree::Tree(const std::string& version) {
   add_assets();
   add_deliveries();
   add_explain();
+  add_simulate();
   add_hidden();
   app_.footer(
       "Exit codes: 0 done; 1 the run failed, or the system refused; 2 the request or a file is wrong;\n"
@@ -380,6 +382,27 @@ void VerbTree::Tree::add_explain() {
            "  eider explain 0192f3c4-a1b2-7c3d --json | jq -r '.links[].text'");
   target(explain, "ID", "An id of any of these, or the beginning of one; or a pipeline's name");
   json(explain);
+}
+
+void VerbTree::Tree::add_simulate() {
+  CLI::App* simulate =
+      verb(&app_, "simulate", "Show what the workspace will do: collisions, waits, use of pools, clock changes",
+           Verb::simulate,
+           "  eider simulate                              a year from now; nothing is executed, nothing is written\n"
+           "  eider simulate --days 30 --assume 5m        runs without history take five minutes\n"
+           "  eider simulate --against ../main            what changes beside another version of the files\n"
+           "  eider simulate --max-skipped 0 --max-wait 10m    for CI: exit 1 when there is more of it");
+  text(simulate, "--days", options_.days, "N", "So many days (1 to 3660, default 365)");
+  text(simulate, "--from", options_.from, "TIME", "From this time on (default now)");
+  text(simulate, "--assume", options_.assume, "DURATION",
+       "What a run of a pipeline without history takes (default 1s)");
+  text(simulate, "--against", options_.against, "DIR",
+       "Another version of the workspace: show what changes beside it; limits are about what is added");
+  text(simulate, "--max-skipped", options_.max_skipped, "N", "Exit 1 when more instants than that are not run");
+  text(simulate, "--max-wait", options_.max_wait, "DURATION", "Exit 1 when a run waits longer");
+  text(simulate, "--max-use", options_.max_use, "PART",
+       "Exit 1 when more than this part of a pool or of the workers is in use in its busiest hour");
+  json(simulate);
 }
 
 void VerbTree::Tree::add_hidden() {

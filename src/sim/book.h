@@ -1,0 +1,168 @@
+// The books of the simulator: what was committed, kept by somebody else than the engine, and held against what must
+// always hold (design section 4) and against what the world really did. It never looks into the engine's memory.
+// One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/change.h"
+#include "sim/oracle.h"
+#include "sim/world.h"
+#include "store/store.h"
+#include "workspace/load.h"
+
+namespace eider::sim {
+
+/// A law that did not hold.
+struct Finding {
+  std::string law;  ///< I1 to I8
+  std::string what;
+  Instant at{};
+};
+
+class Book final : public Ledger {
+ public:
+  Book(const Clock& clock, const World& world) : clock_(clock), world_(world) {}
+
+  /// The files as the engine has read them.
+  void in_force(std::shared_ptr<const workspace::Workspace> workspace);
+  void committed(const model::ChangeSet& set);
+  void server_died() { unanswered_ = 0; }
+
+  // The world reports.
+  void handed_off(const std::string& run_id, int attempt) override;
+  void forgotten(const std::string& run_id, int attempt) override;
+  std::string pipeline_of(const std::string& run_id) const override;
+  std::vector<std::string> assets_of(const std::string& pipeline) const override;
+  int live_attempt(const std::string& run_id) const override;
+  void violated(const char* law, const std::string& what) override;
+
+  // The life reports.
+  void asked() { ++unanswered_; }
+  /// A command was answered; with a run's id where it made one.
+  void answered(const std::string& run_id = {});
+
+  /// Nothing is due, by what the loop says, and the store has been well for a while: was everything done?
+  struct Health {
+    bool starts = true;  ///< nothing keeps attempts from starting
+    bool draining = false;
+  };
+  void check_settled(const Health& health);
+  /// All has been calm for long: nothing is open any more.
+  void check_quiet();
+  /// The store says the same as the book.
+  void check_store(const store::OpenState& open);
+
+  const std::optional<Finding>& finding() const { return finding_; }
+  std::int64_t decisions() const { return decisions_; }
+  std::int64_t runs() const { return static_cast<std::int64_t>(states_.size()); }
+  std::vector<std::string> open_ids() const;
+  /// Of the newest ended ones.
+  const std::vector<std::string>& ended_ids() const { return ended_; }
+  std::map<std::string, int> slots_in_use() const { return use().pools; }
+  const workspace::Workspace& workspace() const { return *workspace_; }
+
+  /// Every line of what happens, for the trace of a failing seed. May be empty.
+  std::function<void(const std::string&)> trace;
+
+ private:
+  struct OpenRun {
+    std::string pipeline;
+    model::TriggerKind trigger = model::TriggerKind::manual;
+    std::string trigger_id;
+    bool running = false;
+    int attempt = 0;
+    bool cancel_asked = false;
+    bool catch_up = false;
+    Instant not_before{};
+    std::map<std::string, int> pools{};         ///< taken when it was claimed, by the files of then
+    std::optional<model::Database> database{};  ///< the same
+  };
+  static OpenRun open_run(const model::Run& run);
+  struct OfSchedule {
+    Instant until{};
+    std::string rule;
+    bool paused = false;
+    std::set<Instant> ran;
+  };
+  struct Use {
+    int workers = 0;
+    int data_workers = 0;
+    std::map<std::string, int> pipelines;
+    std::map<std::string, int> pools;
+    std::map<std::string, int> readers;
+    std::map<std::string, int> writers;
+  };
+
+  void apply(const model::CursorPlaced& change);
+  void apply(const model::OccurrencesDecided& change);
+  void apply(const model::CursorWithdrawn& change);
+  void apply(const model::SchedulePaused& change);
+  void apply(const model::RunQueued& change);
+  void apply(const model::RunClaimed& change);
+  void apply(const model::AttemptEnded& change);
+  void apply(const model::CancelAsked& change);
+  void apply(const model::QueuedCancelled& change);
+  void apply(const model::AssetMaterialized& change);
+  void apply(const model::DeliveriesClaimed& change);
+  void apply(const model::DeliveriesSkipped& change);
+  void apply(const model::RunRestarted& change);
+  void apply(const model::TriggerReplayed& change);
+  void apply(const model::DefinitionStored&) {}
+  void apply(const model::TriggerPlaced&) {}
+
+  void check_rows(const model::OccurrencesDecided& change, const OfSchedule& schedule, const Oracle& oracle);
+  Instant next_uncovered(const OfSchedule& schedule, const Oracle& oracle, Instant after) const;
+  void check_truth(const model::AttemptEnded& change, const OpenRun& run);
+  void check_published(const std::string& run_id, const Execution& execution);
+  void check_schedules();
+  void check_claims();
+  void check_queue();
+  void check_use(const std::string& pipeline, const Use& use);
+  Use use() const;
+  bool fits(const OpenRun& run, const Use& use) const;
+  void end(const std::string& run_id, model::RunState state);
+  void owe(const std::vector<model::Delivery>& owed);
+  const model::Pipeline* pipeline(const std::string& name) const;
+  void say(const std::string& line) const {
+    if (trace) trace(line);
+  }
+
+  const Clock& clock_;
+  const World& world_;
+  std::shared_ptr<const workspace::Workspace> workspace_;
+  struct InForce {
+    model::Schedule schedule;
+    std::string pipeline;
+    Oracle oracle;
+  };
+  std::map<std::string, InForce> schedules_in_force_;
+  std::map<std::string, OfSchedule> schedules_;
+  std::map<std::string, OpenRun> open_;
+  std::map<std::string, model::RunState> states_;        ///< of every run there was
+  std::map<std::string, std::string> pipelines_;         ///< of every run
+  std::map<std::string, std::string> keys_;              ///< idempotency key -> run
+  std::set<std::string> asked_by_;                       ///< one run for each command
+  std::set<std::pair<std::string, int>> handed_off_;     ///< of live claims
+  std::map<std::string, std::set<std::string>> events_;  ///< run -> assets that it has published
+  std::set<std::string> event_ids_;
+  struct Owed {
+    std::string trigger;
+    std::string run_id;
+    bool pending = true;
+  };
+  std::map<std::string, Owed> owed_;  ///< deliveries that are not over
+  std::map<std::string, std::string> delivery_runs_;
+  std::vector<std::string> ended_;
+  std::int64_t decisions_ = 0;
+  int unanswered_ = 0;
+  std::optional<Finding> finding_;
+};
+
+}  // namespace eider::sim

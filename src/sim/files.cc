@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include "sim/living.h"
+
+namespace eider::sim {
+
+Files::Files(const Plan& plan) : settings_(plan.settings) {
+  for (const auto& [name, pipeline] : plan.pipelines) {
+    File& file = files_[name];
+    file.pipeline = pipeline;
+    load(file);
+  }
+}
+
+void Files::load(File& file) {
+  file.loaded.definition = std::make_shared<const std::string>(model::definition_json(file.pipeline));
+  file.loaded.hash = model::definition_hash(*file.loaded.definition);
+  file.loaded.pipeline = std::make_shared<const model::Pipeline>(file.pipeline);
+}
+
+std::shared_ptr<const workspace::Workspace> Files::read(const workspace::Workspace* in_force) const {
+  auto out = std::make_shared<workspace::Workspace>();
+  out->root = "/simulated";
+  out->usable = true;
+  out->settings = settings_;
+  for (const auto& [name, file] : files_) {
+    if (file.state == State::good) out->pipelines[name] = file.loaded;
+    if (file.state != State::broken) continue;
+    out->broken[file.pipeline.file] = {name, "broken"};
+    if (!in_force) continue;
+    if (const auto kept = in_force->pipelines.find(name); kept != in_force->pipelines.end()) {
+      out->pipelines[name] = kept->second;
+    }
+  }
+  return out;
+}
+
+std::string Files::change(std::uint64_t a, std::uint64_t b, Instant now) {
+  Dice dice(mixed(a, b));
+  auto at = files_.begin();
+  std::advance(at, static_cast<std::ptrdiff_t>(a % files_.size()));
+  File& file = at->second;
+  if (file.state != State::good) {
+    file.state = State::good;
+    return fmt::format("{} is good again", at->first);
+  }
+  switch (dice.below(4)) {
+    case 0:
+      file.state = State::gone;
+      return fmt::format("{} is gone", at->first);
+    case 1:
+      file.state = State::broken;
+      return fmt::format("{} is broken", at->first);
+    case 2:
+      if (!file.pipeline.schedules.empty()) {
+        model::Schedule& schedule = file.pipeline.schedules.front();
+        const bool completion = schedule.timing.from_completion;
+        do schedule.timing = make_timing(dice, now);
+        while (schedule.timing.from_completion != completion);
+        load(file);
+        return fmt::format("{} has another rule", at->first);
+      }
+      [[fallthrough]];
+    default:
+      settings_.pools["heavy"].slots = dice.one_of({1, 2});
+      settings_.max_workers = dice.one_of({2, 4, 8});
+      return fmt::format("{} slots of heavy, {} workers", settings_.pools["heavy"].slots, settings_.max_workers);
+  }
+}
+
+void Files::mend_all() {
+  for (auto& [name, file] : files_) {
+    if (file.state == State::broken) file.state = State::good;
+  }
+}
+
+void Files::leak(const std::map<std::string, int>& slots) {
+  for (const auto& [pool, count] : slots) leaked_[pool] += count;
+}
+
+}  // namespace eider::sim

@@ -1,0 +1,342 @@
+#include "sim/forecast.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "decide/rule.h"
+#include "engine/loop.h"
+#include "sim/forgetful_store.h"
+#include "sim/trial_workers.h"
+#include "timing/zone.h"
+
+namespace eider::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Micros late_after = 1s;
+
+Spread spread_of(std::vector<Micros> values) {
+  Spread out;
+  if (values.empty()) return out;
+  std::sort(values.begin(), values.end());
+  const auto at = [&](std::size_t percent) { return values[(values.size() - 1) * percent / 100]; };
+  out.count = std::ssize(values);
+  out.median = at(50);
+  out.p95 = at(95);
+  out.most = values.back();
+  return out;
+}
+
+/// What is in use over time, gathered by hours of the day.
+class Meter {
+ public:
+  Meter(std::int64_t all, const timing::Zone& zone) : zone_(zone) { out_.all = all; }
+
+  void change(std::int64_t by, Instant now) {
+    pass(now);
+    used_ += by;
+    if (used_ > out_.most) {
+      out_.most = used_;
+      out_.most_at = now;
+    }
+    auto& hour = out_.hours[hour_of(now)];
+    hour.most = std::max(hour.most, used_);
+  }
+  UseForecast read(Instant from, Instant until) {
+    pass(until);
+    for (std::size_t i = 0; i < 24; ++i) {
+      if (lived_[i] > 0) out_.hours[i].mean = used_for_[i] / lived_[i];
+    }
+    const auto all = static_cast<double>((until - from).count());
+    double sum = 0;
+    for (const double used : used_for_) sum += used;
+    if (all > 0) out_.mean = sum / all;
+    return out_;
+  }
+  void begin(Instant from) { since_ = from; }
+
+ private:
+  std::size_t hour_of(Instant at) const {
+    const auto wall = zone_.wall_at(at).time_since_epoch();
+    return static_cast<std::size_t>(std::chrono::floor<std::chrono::hours>(wall).count() % 24);
+  }
+  /// Up to `now` as much was used as is now; cut at each full hour. (A zone's offset changes at full quarters.)
+  void pass(Instant now) {
+    while (since_ < now) {
+      const Instant next =
+          std::min<Instant>(now, std::chrono::floor<std::chrono::minutes>(since_) + minutes_left(since_));
+      const std::size_t hour = hour_of(since_);
+      const auto lasted = static_cast<double>((next - since_).count());
+      used_for_[hour] += lasted * static_cast<double>(used_);
+      lived_[hour] += lasted;
+      if (used_ > 0) out_.hours[hour].most = std::max(out_.hours[hour].most, used_);
+      since_ = next;
+    }
+  }
+  std::chrono::minutes minutes_left(Instant at) const {
+    const auto wall = std::chrono::floor<std::chrono::minutes>(zone_.wall_at(at).time_since_epoch());
+    return std::chrono::minutes(60 - wall.count() % 60);
+  }
+
+  timing::Zone zone_;
+  UseForecast out_;
+  std::int64_t used_ = 0;
+  Instant since_{};
+  std::array<double, 24> used_for_{};
+  std::array<double, 24> lived_{};
+};
+
+class Trial {
+ public:
+  Trial(std::shared_ptr<const workspace::Workspace> workspace, const ForecastWishes& wishes)
+      : workspace_(std::move(workspace)),
+        wishes_(wishes),
+        zone_(timing::Zone::load(workspace_->settings.timezone).value()),
+        clock_(wishes.from),
+        workers_(clock_, trades()),
+        workers_meter_(workspace_->settings.max_workers, zone_) {
+    workers_meter_.begin(wishes.from);
+    for (const auto& [name, pool] : workspace_->settings.pools) {
+      if (pool.slots > 0) pools_.emplace(name, Meter(pool.slots, zone_)).first->second.begin(wishes.from);
+    }
+    for (const auto& [name, loaded] : workspace_->pipelines) {
+      for (const model::Schedule& schedule : loaded.pipeline->schedules) {
+        ScheduleForecast& one = schedules_[model::schedule_key(name, schedule.id)];
+        one.key = model::schedule_key(name, schedule.id);
+        if (auto rule = decide::make_rule(schedule.timing)) one.rule = rule->describe();
+      }
+    }
+  }
+
+  Result<Forecast> run() {
+    engine::Loop loop({clock_, random_, store_, workers_, inbox_,
+                       [this](const workspace::Workspace*) -> Result<std::shared_ptr<const workspace::Workspace>> {
+                         return workspace_;
+                       },
+                       [this](const model::ChangeSet& set) { watch(set); }, nullptr},
+                      {});
+    if (auto booted = loop.boot(workspace_); !booted) return booted.error();
+    for (const auto& [key, paused] : wishes_.paused) {
+      if (paused && schedules_.contains(key)) inbox_.post(engine::PauseSchedule{key, true, {}, [](const auto&) {}});
+    }
+    const Instant until = wishes_.from + wishes_.length;
+    for (std::int64_t turns = 0; clock_.now() < until; ++turns) {
+      const engine::Loop::Next next = loop.turn();
+      Micros in = until - clock_.now();
+      if (next.wake_at) in = std::min(in, *next.wake_at - clock_.now());
+      if (next.retry_in) in = std::min(in, *next.retry_in);
+      if (const auto at = workers_.next_at()) in = std::min(in, *at - clock_.boottime());
+      if (in > Micros(0)) clock_.advance(in);
+      if (wishes_.progress && turns % 4096 == 0) {
+        wishes_.progress(static_cast<double>((clock_.now() - wishes_.from).count()) /
+                         static_cast<double>(wishes_.length.count()));
+      }
+    }
+    return sum(until);
+  }
+
+ private:
+  std::vector<Micros> times_of(const std::string& pipeline) const {
+    const auto known = wishes_.times.find(pipeline);
+    return known == wishes_.times.end() ? std::vector{wishes_.assumed} : known->second.seen;
+  }
+  TrialWorkers::Trades trades() const {
+    TrialWorkers::Trades out;
+    for (const auto& [name, loaded] : workspace_->pipelines) {
+      TrialWorkers::Trade& trade = out[loaded.definition.get()];
+      trade.times = times_of(name);
+      for (const model::Publish& publish : loaded.pipeline->publishes) trade.assets.push_back(publish.asset);
+    }
+    return out;
+  }
+
+  void watch(const model::ChangeSet& set) {
+    for (const model::Change& change : set) {
+      if (const auto* decided = std::get_if<model::OccurrencesDecided>(&change)) {
+        for (const model::Occurrence& row : decided->occurrences) count(row);
+      } else if (const auto* queued = std::get_if<model::RunQueued>(&change)) {
+        const model::Run& run = queued->run;
+        open_[run.id] = {run.pipeline, run.trigger == model::TriggerKind::schedule ? run.trigger_id : std::string(),
+                         run.created_at, false};
+        ++runs_;
+        ++days_[format_rfc3339(run.created_at, zone_.offset_at(run.created_at)).substr(0, 10)];
+      } else if (const auto* claimed = std::get_if<model::RunClaimed>(&change)) {
+        started(claimed->run_id, claimed->at);
+      } else if (const auto* ended = std::get_if<model::AttemptEnded>(&change)) {
+        over(ended->attempt.run_id, clock_.now());
+      } else if (const auto* gone = std::get_if<model::QueuedCancelled>(&change)) {
+        over(gone->run_id, clock_.now());
+      }
+    }
+  }
+
+  void count(const model::Occurrence& row) {
+    ScheduleForecast& schedule = schedules_[row.schedule];
+    schedule.due += row.count;
+    if (row.decision == model::Decision::run) {
+      schedule.ran += row.count;
+    } else {
+      schedule.not_run[row.reason] += row.count;
+    }
+  }
+
+  void started(const std::string& id, Instant at) {
+    Open& run = open_.at(id);
+    run.running = true;
+    const Micros waited = at - run.queued_at;
+    waits_[run.pipeline].push_back(waited);
+    if (!run.schedule.empty() && waited >= late_after) ++schedules_[run.schedule].late;
+    use(run.pipeline, 1, at);
+  }
+
+  void over(const std::string& id, Instant at) {
+    const auto run = open_.extract(id);
+    if (!run.empty() && run.mapped().running) use(run.mapped().pipeline, -1, at);
+  }
+
+  void use(const std::string& pipeline, int sign, Instant at) {
+    workers_meter_.change(sign, at);
+    for (const auto& [pool, slots] : workspace_->pipelines.at(pipeline).pipeline->pools) {
+      if (const auto meter = pools_.find(pool); meter != pools_.end()) meter->second.change(sign * slots, at);
+    }
+  }
+
+  Forecast sum(Instant until) {
+    Forecast out;
+    out.from = wishes_.from;
+    out.until = until;
+    out.timezone = zone_.name();
+    out.runs = runs_;
+    out.left_over = std::ssize(open_);
+    for (const auto& [day, count] : days_) {
+      if (count > out.most_runs_a_day) {
+        out.most_runs_a_day = count;
+        out.most_runs_day = day;
+      }
+    }
+    for (auto& [key, schedule] : schedules_) out.schedules.push_back(std::move(schedule));
+    for (const auto& [name, loaded] : workspace_->pipelines) {
+      PipelineForecast& pipeline = out.pipelines[name];
+      pipeline.known = wishes_.times.contains(name);
+      pipeline.takes = spread_of(times_of(name));
+      pipeline.wait = spread_of(std::move(waits_[name]));
+      pipeline.runs = pipeline.wait.count;
+    }
+    out.workers = workers_meter_.read(wishes_.from, until);
+    for (auto& [name, meter] : pools_) out.pools[name] = meter.read(wishes_.from, until);
+    out.surprises = clock_surprises(*workspace_, wishes_.from, until);
+    return out;
+  }
+
+  struct Open {
+    std::string pipeline;
+    std::string schedule;
+    Instant queued_at{};
+    bool running = false;
+  };
+
+  std::shared_ptr<const workspace::Workspace> workspace_;
+  const ForecastWishes& wishes_;
+  timing::Zone zone_;
+  FakeClock clock_;
+  SeededRandom random_{1};
+  ForgetfulStore store_;
+  TrialWorkers workers_;
+  engine::Inbox inbox_{[] {}};
+  std::map<std::string, Open> open_;
+  std::map<std::string, std::vector<Micros>> waits_;
+  std::map<std::string, ScheduleForecast> schedules_;
+  std::map<std::string, Meter> pools_;
+  Meter workers_meter_;
+  std::map<std::string, std::int64_t> days_;
+  std::int64_t runs_ = 0;
+};
+
+/// Before a life of years begins: is it one that ends?
+Result<void> check_size(const workspace::Workspace& workspace, const ForecastWishes& wishes) {
+  std::int64_t instants = 0;
+  for (const auto& [name, loaded] : workspace.pipelines) {
+    for (const model::Schedule& schedule : loaded.pipeline->schedules) {
+      if (auto rule = decide::make_rule(schedule.timing)) {
+        instants += rule->count(wishes.from, wishes.from + wishes.length);
+      }
+    }
+  }
+  if (instants <= most_instants) return {};
+  return Error{ErrorCode::invalid, fmt::format("{} instants fall due in that time, and at most {} are simulated: take "
+                                               "fewer days",
+                                               instants, most_instants)};
+}
+
+/// The instants of a rule beside one change of the clocks that it would not have without it, a line a kind.
+void look_at_change(const std::string& schedule, const timing::Rule& rule, Instant change,
+                    std::vector<ClockSurprise>& out) {
+  const timing::Zone& zone = rule.zone();
+  std::set<std::string> seen;  // what the wall showed
+  std::map<ClockSurprise::Kind, ClockSurprise> found;
+  const auto note = [&](Instant at, ClockSurprise::Kind kind) {
+    const auto [one, fresh] =
+        found.try_emplace(kind, ClockSurprise{schedule, at, 1, zone.name(), kind, zone.format(at)});
+    if (!fresh) ++one->second.count;
+  };
+  constexpr std::size_t without_offset = 19;
+  for (auto at = rule.next(change - 3h); at && *at <= change + 3h; at = rule.next(*at)) {
+    if (rule.shifted(*at)) note(*at, ClockSurprise::Kind::moved);
+    const bool fresh = seen.insert(zone.format(*at).substr(0, without_offset)).second;
+    if (!fresh) note(*at, ClockSurprise::Kind::doubled);
+  }
+  for (auto& [kind, one] : found) out.push_back(std::move(one));
+}
+
+}  // namespace
+
+std::vector<ClockSurprise> clock_surprises(const workspace::Workspace& workspace, Instant from, Instant until) {
+  std::vector<ClockSurprise> out;
+  for (const auto& [name, loaded] : workspace.pipelines) {
+    for (const model::Schedule& schedule : loaded.pipeline->schedules) {
+      const auto rule = decide::make_rule(schedule.timing);
+      if (!rule || rule->kind() != timing::Rule::Kind::cron) continue;
+      const std::string key = model::schedule_key(name, schedule.id);
+      for (auto change = rule->zone().next_transition(from); change && *change < until;
+           change = rule->zone().next_transition(*change)) {
+        look_at_change(key, *rule, *change, out);
+      }
+    }
+  }
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  return out;
+}
+
+double UseForecast::busiest() const {
+  double mean_of_it = 0;
+  for (const Hour& hour : hours) mean_of_it = std::max(mean_of_it, hour.mean);
+  return all > 0 ? mean_of_it / static_cast<double>(all) : 0;
+}
+
+std::int64_t Forecast::without_run() const {
+  std::int64_t sum = 0;
+  for (const ScheduleForecast& schedule : schedules) sum += schedule.without_run();
+  return sum;
+}
+
+Micros Forecast::longest_wait() const {
+  Micros most{};
+  for (const auto& [name, pipeline] : pipelines) most = std::max(most, pipeline.wait.most);
+  return most;
+}
+
+double Forecast::busiest() const {
+  double most = workers.busiest();
+  for (const auto& [name, pool] : pools) most = std::max(most, pool.busiest());
+  return most;
+}
+
+Result<Forecast> forecast(std::shared_ptr<const workspace::Workspace> workspace, const ForecastWishes& wishes) {
+  if (auto fits = check_size(*workspace, wishes); !fits) return fits.error();
+  return Trial(std::move(workspace), wishes).run();
+}
+
+}  // namespace eider::sim
