@@ -9,6 +9,8 @@
 namespace eider::engine {
 namespace {
 
+constexpr int few_passed_over = 20;
+
 /// The answer once the one decision of a command has been tried.
 Result<void> outcome(const Turn& turn, bool done) {
   if (done) return {};
@@ -85,12 +87,20 @@ bool Loop::pause_after_failures(Turn& turn, const model::Run& failing, model::Ch
   if (schedule == state_.schedules().end() || cursor == state_.cursors().end()) return true;
   const int limit = schedule->second.schedule().pause_after_failures;
   if (limit == 0 || cursor->second.paused) return true;
-  const auto runs = parts_.store.runs_of_schedule(failing.trigger_id, limit + limits::runs_passed_over);
-  if (!runs) {
-    turn.fail(runs.error());
-    return false;
+  int failed = 0;
+  // Rarely do many open or cancelled runs stand between those that count: then more are looked at, and no more than so.
+  for (const int passed_over : {few_passed_over, limits::runs_passed_over}) {
+    const int asked = limit + passed_over;
+    const auto runs = parts_.store.runs_of_schedule(failing.trigger_id, asked);
+    if (!runs) {
+      turn.fail(runs.error());
+      return false;
+    }
+    failed = decide::failures_in_a_row(*runs, failing.id, cursor->second.resumed_at);
+    const bool ends_with_success = std::any_of(
+        runs->begin(), runs->end(), [](const model::Run& run) { return run.state == model::RunState::succeeded; });
+    if (failed >= limit || ends_with_success || std::ssize(*runs) < asked) break;
   }
-  const int failed = decide::failures_in_a_row(*runs, failing.id, cursor->second.resumed_at);
   if (failed < limit) return true;
   changes.emplace_back(
       model::SchedulePaused{failing.trigger_id, true,
