@@ -227,6 +227,25 @@ TEST_P(LifeTest, ClaimableIsInOrderOfPriorityThenAge) {
   EXPECT_EQ(ids(at(2010), 2), (std::vector{run_id(4), run_id(1)}));
 }
 
+// What rates count: a released attempt ran nothing and leaves no row, so it was no start.
+TEST_P(LifeTest, StartsAreTheRecordedClaimsThatTookPools) {
+  auto store = open();
+  const auto claimed = [](int n, Instant when, std::map<std::string, int> pools) {
+    auto change = claim(n, 1, when);
+    change.taken.pools = std::move(pools);
+    return change;
+  };
+  turn(*store, {{model::RunQueued{queued_run(1)}, claimed(1, at(1010), {{"a", 1}, {"b", 2}}), succeeded(1, 1)},
+                {model::RunQueued{queued_run(2)}, claimed(2, at(1005), {{"a", 1}})},
+                {model::RunQueued{queued_run(3)}, claimed(3, at(1006), {})},
+                {model::RunQueued{queued_run(4)}, claimed(4, at(1007), {{"a", 1}})},
+                {ended(4, 1, RunEvent::release, Outcome::released)}});
+  const std::vector<RecordedStart> all = {{at(1005), {{"a", 1}}}, {at(1010), {{"a", 1}, {"b", 2}}}};
+  EXPECT_EQ(store->starts_after(at(1000)).value(), all);
+  EXPECT_EQ(store->starts_after(at(1005)).value(), std::vector{all[1]});
+  EXPECT_TRUE(store->starts_after(at(1010))->empty());
+}
+
 TEST_P(LifeTest, WhatIsOpenIsLoadedAsItWasWrittenAfterAReopen) {
   auto store = open();
   auto retried = ended(3, 1, RunEvent::retry, Outcome::timed_out);
