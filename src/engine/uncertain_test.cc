@@ -130,7 +130,7 @@ TEST_P(InDoubt, WhatPeopleAskForIsAnsweredOnce) {
   post(CancelRun{waiting, "test", [&](const auto&) { ++answers; }});
   EXPECT_EQ(answers, 2);
   EXPECT_EQ(bench.row(waiting).state, RunState::cancelled);
-  post(RetryRun{waiting, false, "test", [&](const Result<void>& done) { answers += done ? 1 : 100; }});
+  post(RetryRun{waiting, false, "test", [&](const auto& done) { answers += done ? 1 : 100; }});
   EXPECT_EQ(answers, 3);
   EXPECT_EQ(bench.row(waiting).state, RunState::queued);
   bench.workers->obeys_cancel = false;

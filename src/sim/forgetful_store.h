@@ -24,6 +24,15 @@ class ForgetfulStore final : public store::Store {
   Result<std::vector<model::Occurrence>> decided_after(const std::string&, Instant) override {
     return std::vector<model::Occurrence>();
   }
+  Result<std::vector<model::Run>> runs_of_schedule(const std::string&, int) override {
+    return std::vector<model::Run>();  // none fails
+  }
+  Result<std::vector<store::RecordedStart>> starts_after(Instant) override {
+    return std::vector<store::RecordedStart>();  // asked for at the beginning, where nothing has started yet
+  }
+  Result<std::optional<model::Attempt>> newest_attempt(const std::string&) override {
+    return std::optional<model::Attempt>();  // nobody retries
+  }
   Result<std::optional<std::string>> run_of_key(const std::string&) override { return std::optional<std::string>(); }
   Result<std::unique_ptr<store::Reader>> reader() override {
     return Error{ErrorCode::not_found, "a forecast has no history"};

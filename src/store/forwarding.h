@@ -27,6 +27,9 @@ class ForwardingStore : public Store {
   Result<std::vector<model::Run>> runs_of_schedule(const std::string& schedule, int limit) override {
     return behind_->runs_of_schedule(schedule, limit);
   }
+  Result<std::optional<model::Attempt>> newest_attempt(const std::string& run_id) override {
+    return behind_->newest_attempt(run_id);
+  }
   Result<std::vector<RecordedStart>> starts_after(Instant after) override { return behind_->starts_after(after); }
   Result<std::optional<std::string>> run_of_key(const std::string& idempotency_key) override {
     return behind_->run_of_key(idempotency_key);
