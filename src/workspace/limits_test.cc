@@ -65,7 +65,7 @@ TEST_F(LimitsFiles, APoolWithARateNeedsNoSlots) {
 
 TEST_F(LimitsFiles, APoolThatLimitsNothingIsRefused) {
   settings("pools: {a: {slots: 0}}\n");
-  EXPECT_EQ(said(), one("eider.yaml:1:19: error: pools.a.slots: 0 is without a bound, which is for a pool with a rate; "
+  EXPECT_EQ(said(), one("eider.yaml:1:20: error: pools.a.slots: 0 is without a bound, which is for a pool with a rate; "
                         "without one it would limit nothing"));
   settings("pools: {a: 0}\n");
   EXPECT_EQ(said().size(), 1u);
@@ -148,9 +148,9 @@ TEST_F(LimitsFiles, ACeilingThatOthersMayWriteHoldsNobody) {
 
 TEST_F(LimitsFiles, WhatIsWrongInTheCeilingRefusesTheWorkspace) {
   settings("");
-  write_ceiling("workers: {most: 8}\n");
+  write_ceiling("workers: {maax: 8}\n");
   EXPECT_EQ(said(),
-            one("ceiling.yaml:1:11: error: workers.most: unknown key; expected one of max; did you mean \"max\"?"));
+            one("ceiling.yaml:1:11: error: workers.maax: unknown key; expected one of max; did you mean \"max\"?"));
   const auto absent = load_workspace(folder_.path(), options(folder_.path() + "/nowhere.yaml")).value();
   EXPECT_FALSE(absent.usable) << "a file that somebody names must be there";
   EXPECT_EQ(absent.diagnostics.size(), 1u);

@@ -54,7 +54,8 @@ TEST(LoadErrors, KeysAndShapes) {
   EXPECT_EQ(said(steps + "timeoutt: 1h\n"), one("5:1: error: timeoutt: unknown key; expected one of pipeline, "
                                                 "description, database, pool, pools, timezone, schedules, triggers, "
                                                 "steps, publishes, partitions, timeout, queue_timeout, resources, "
-                                                "retry, max_active_runs, priority; did you mean \"timeout\"?"));
+                                                "retry, max_active_runs, priority, locks, concurrency_key, "
+                                                "on_interrupt; did you mean \"timeout\"?"));
   EXPECT_EQ(said(steps + "freshness: 1h\n"), one("5:1: error: freshness: is not supported by this version of Eider"));
   EXPECT_EQ(said(""), one("1:1: error: steps: is missing, and required"));
   EXPECT_EQ(said("steps: []\n"), one("2:8: error: steps: is empty; a pipeline needs at least one step"));
