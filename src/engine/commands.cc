@@ -195,9 +195,7 @@ void Loop::reload(Turn& turn, const Reload& command) {
     return;
   }
   state_.set_workspace(*fresh);
-  place_cursors(turn);
-  place_triggers(turn);
-  sweep_removed(turn);
+  put_in_order(turn);
   admission_due_ = true;
   turn.after_commit([reply = command.reply, diagnostics = state_.workspace().diagnostics] { reply(diagnostics); });
 }
