@@ -160,9 +160,7 @@ void Loop::reload(Turn& turn, const Reload& command) {
     return;
   }
   state_.set_workspace(*fresh);
-  place_cursors(turn);
-  place_triggers(turn);
-  sweep_removed(turn);
+  put_in_order(turn);
   if (auto loaded = load_starts(); !loaded) return turn.fail(loaded.error());
   turn.after_commit([reply = command.reply, diagnostics = state_.workspace().diagnostics] { reply(diagnostics); });
 }

@@ -57,7 +57,8 @@ void Loop::decide_all(Turn& turn) {
 void Loop::put_in_order(Turn& turn) {
   if (options_.schedules) place_cursors(turn);
   place_triggers(turn);
-  // A cursor in the future: the clock was set back while no server ran, or by a turn that did not hold.
+  // A cursor in the future: the clock was set back while no server ran, while the schedule was away, or by a turn that
+  // did not hold.
   withdraw_future(turn);
   sweep_removed(turn);
 }

@@ -126,6 +126,20 @@ TEST(Trouble, WhatKeepsOneRunFromStartingHoldsNoOther) {
   EXPECT_EQ(bench.row(kept).failures, 0);
 }
 
+TEST(Trouble, AScheduleThatWasAwayWhenTheClockWasSetBackStandsStillForNobody) {
+  const auto bench = each_minute();
+  bench->advance(2h);
+  auto file = bench->workspace_value.pipelines.extract("p");
+  bench->workspace_value.broken["pipelines/p.yaml"] = {"p", "broken"};
+  bench->crash_and_boot();
+  bench->clock.step_to(at("2026-01-01T10:00:30Z"));
+  bench->settle();
+  bench->workspace_value.pipelines.insert(std::move(file));
+  bench->workspace_value.broken.clear();
+  bench->inbox->post(Reload{[](const auto&) {}});
+  EXPECT_EQ(bench->settle().wake_at, at("2026-01-01T10:01:00Z")) << "not in two hours";
+}
+
 // What was interrupted is queued again, and waits for the next server: this one has nothing to look at.
 TEST(Trouble, AServerThatDrainsDoesNotSpin) {
   TestBench bench;
