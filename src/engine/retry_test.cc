@@ -97,7 +97,7 @@ TEST(Retry, ACancelledRunAsWell) {
   bench.add_pipeline("p");
   bench.boot();
   const std::string id = bench.start("p").value();
-  bench.cancel(id);
+  ASSERT_TRUE(bench.cancel(id).ok());
   ASSERT_EQ(bench.row(id).state, RunState::cancelled);
   ASSERT_TRUE(retry(bench, id).ok());
   EXPECT_EQ(bench.row(id).state, RunState::running);
