@@ -87,9 +87,10 @@ TEST_F(Kept, WhatAStepSaidOfAnAssetIsPublishedWithTheRun) {
 }
 
 TEST_F(Kept, WhatIsStagedGoesWithItsAttempt) {
-  auto steps = pipeline({shell("load", "touch loaded"), shell("export", "echo 1 > \"$EIDER_OUT_X\"", {"load"}),
-                         shell("more", "echo 2 >> \"$EIDER_OUT_X\"", {"export"}), shell("read", "cat loaded", {"load"}),
-                         shell("check", "test -e go", {"more", "read"})});
+  auto steps =
+      pipeline({shell("load", "touch loaded"), shell("read", "cat loaded", {"load"}),
+                shell("export", "echo 1 > \"$EIDER_OUT_X\"", {"read"}),
+                shell("more", "echo 2 >> \"$EIDER_OUT_X\"", {"export"}), shell("check", "test -e go", {"more"})});
   steps.publishes = {file("out.x", "out/x")};
   const auto first = run(steps);
   EXPECT_EQ(step_of(first, "export").unpublished, Names{"out.x"});
