@@ -18,7 +18,7 @@ TEST(FailureVerbs, RetryAsksForWhatIsWantedAndSaysWhatIsKept) {
   EXPECT_EQ(said.code, 0);
   EXPECT_EQ(said.out, std::string(kId) + " is queued again; `eider logs -f " + kId +
                           "` follows it\nkept: load, build\ndone again: check (it did not succeed)\n");
-  EXPECT_EQ(program.run({"retry", kId, "--json"}).out, answer);
+  EXPECT_EQ(program.run({"retry", kId, "--json"}).out, answer + "\n");
   const auto asked = server.asked();
   ASSERT_EQ(asked.size(), 2u);
   EXPECT_EQ(asked[0].method + asked[0].path, "POST/api/v1/runs/" + std::string(kId) + "/retry");
@@ -43,7 +43,7 @@ TEST(FailureVerbs, DoctorsExitCodeSaysWhetherItFoundSomething) {
     EXPECT_EQ(found.out,
               "schedule daily/nightly is paused: why, since 2026-03-29T00:58:00Z (2 min ago)\n"
               "    [SchedulePaused]  `eider schedule resume daily/nightly`\n");
-    EXPECT_EQ(program.run({"doctor", "--json"}).out, answer);
+    EXPECT_EQ(program.run({"doctor", "--json"}).out, answer + "\n");
     EXPECT_EQ(program.run({"doctor", "--jsn"}).code, 2);
   }
   const Outcome alone = Program(workspace.path()).run({"doctor"});
