@@ -29,7 +29,7 @@ TEST_F(ServiceTest, WrongParametersAreNamedWithWhatWasExpected) {
       {"/api/v1/runs?cursor=", "cursor"},
       {"/api/v1/runs?sate=failed", "sate"},
       {"/api/v1/occurrences?decision=ran", "decision"},
-      {"/api/v1/occurrences?decision=excluded", "decision"},
+      {"/api/v1/occurrences?decision=exclude", "decision"},
       {"/api/v1/occurrences?schedule=a/b/c", "schedule"},
       {"/api/v1/occurrences?schedule=a/b&pipeline=c", "schedule"},
       {"/api/v1/schedules/flights_daily/nightly/preview?from=yesterday", "from"},

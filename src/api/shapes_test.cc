@@ -24,7 +24,7 @@ TEST(Shapes, OccurrenceIsRenderedInItsZone) {
   json::value want = literal(R"({"id":"o1","schedule":"flights_daily/nightly","pipeline":"flights_daily",
     "scheduled_for":"2026-03-29T01:00:00Z","scheduled_until":"2026-03-29T01:00:00Z","count":1,"timezone":"Europe/Brussels",
     "local":"2026-03-29T03:00:00+02:00","offset":"+02:00","shifted":true,"decided_at":"2026-03-29T01:00:00.004Z",
-    "decision":"run","reason":"Due","run_id":"01890a5d-ac96-774b-bcce-b302099a8057"})");
+    "decision":"run","reason":"Due","run_id":"01890a5d-ac96-774b-bcce-b302099a8057","calendar":null})");
   want.as_object()["reason_text"] = model::reason_sentence("Due");
   EXPECT_EQ(json::value(occurrence(o)), want);
 }
@@ -123,7 +123,9 @@ TEST(Shapes, ScheduleSaysRuleAndNewestDecision) {
   last.decision = model::Decision::skipped;
   EXPECT_EQ(json::value(schedule(view, last)), literal(R"({"key":"p/s","pipeline":"p","id":"s","rule":"every 5s",
     "description":"every 5 seconds","timezone":"UTC","overlap":"skip","misfire":"latest","grace":"10s","max_catchup":100,
-    "catchup_window":"7d","queue_limit":1,"paused":false,"paused_at":null,"note":null,"next":"2026-03-29T01:00:05Z",
+    "catchup_window":"7d","queue_limit":1,"exclude":[],"only":[],"start":null,"end":null,"jitter":"0s","delay":"0s",
+    "pause_after_failures":0,"paused":false,"paused_at":null,"paused_reason":null,"paused_reason_text":null,"note":null,
+    "next":"2026-03-29T01:00:05Z","next_unknown":false,
     "last":"2026-03-29T01:00:00Z","last_decision":"skipped","last_run_id":null})"));
 }
 

@@ -156,14 +156,15 @@ class Planner {
     return false;
   }
 
-  /// With the row before it, where that says the same.
+  /// With the row before it, where that says the same and no instant that has run stands between.
   Occurrence excluded_row(const Span& span) const {
     Occurrence out = row(span, Decision::excluded, exclusion_reason(span.why.kind));
     out.calendar = span.why.by;
     const Occurrence* before = facts_.excluded_before;
-    if (!before || &span != &spans_.front() || before->reason != out.reason || before->calendar != out.calendar) {
-      return out;
-    }
+    if (!before || &span != &spans_.front()) return out;
+    const bool beside =
+        facts_.schedule.timing.from_completion || facts_.rule.next(before->scheduled_until) == span.first;
+    if (!beside || before->reason != out.reason || before->calendar != out.calendar) return out;
     out = *before;
     out.scheduled_until = span.last;
     out.count += span.count;

@@ -61,6 +61,9 @@ TEST(Exclusion, TheRowBeforeGrows) {
   EXPECT_EQ(o.id, first[0].occurrences[0].id);
   EXPECT_EQ(o.count, 2);
   EXPECT_EQ(o.scheduled_until, at("2026-01-01T22:02:00Z"));
+  c.excluded_before->scheduled_until -= minutes(1);
+  EXPECT_EQ(c.decide(at("2026-01-01T22:02:00Z"))[0].occurrences[0].count, 1) << "22:01 stands between, and has run";
+  c.excluded_before->scheduled_until += minutes(1);
   c.excluded_before->calendar = "other";
   EXPECT_EQ(c.decide(at("2026-01-01T22:02:00Z"))[0].occurrences[0].count, 1) << "another reason is another row";
 }
