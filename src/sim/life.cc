@@ -139,7 +139,7 @@ void Life::crank() {
   } catch (const Crashed&) {
     return crashed(down_for_);
   }
-  if (plan_.checks_each_step || clock_.boottime() - checked_at_ >= 1min) check(true);
+  if (plan_.checks_each_step || clock_.boottime() - checked_at_ >= 1h) check(true);
 }
 
 void Life::check(bool settled) {

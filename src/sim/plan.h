@@ -54,7 +54,7 @@ struct Plan {
   model::Settings settings;
   std::map<std::string, model::Pipeline> pipelines;
   std::vector<Action> actions;
-  bool checks_each_step = true;  ///< false: each minute of the boot clock (long lives)
+  bool checks_each_step = true;  ///< false: each hour of the boot clock (long lives)
 };
 
 /// A short life in which much goes wrong.
