@@ -125,6 +125,8 @@ Book::OpenRun Book::open_run(const model::Run& run) {
   out.attempt = run.attempt;
   out.catch_up = run.catch_up;
   out.not_before = run.not_before;
+  out.created_at = run.created_at;
+  out.turn = run.created_at - run.priority * std::chrono::minutes(10);
   return out;
 }
 

@@ -81,6 +81,8 @@ class Book final : public Ledger {
     bool cancel_asked = false;
     bool catch_up = false;
     Instant not_before{};
+    Instant created_at{};
+    Instant turn{};                             ///< among those that wait: age, with ten minutes for a step of priority
     std::map<std::string, int> pools{};         ///< taken when it was claimed, by the files of then
     std::optional<model::Database> database{};  ///< the same
   };
@@ -127,6 +129,9 @@ class Book final : public Ledger {
   void check_use(const std::string& pipeline, const Use& use);
   Use use() const;
   bool fits(const OpenRun& run, const Use& use) const;
+  /// An earlier turn that has waited for five minutes may keep something from it that it needs as well.
+  bool may_be_kept_from(const OpenRun& run) const;
+  static bool share(const model::Pipeline& one, const model::Pipeline& other);
   void end(const std::string& run_id, model::RunState state);
   void owe(const std::vector<model::Delivery>& owed);
   const model::Pipeline* pipeline(const std::string& name) const;

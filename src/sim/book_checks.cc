@@ -65,6 +65,24 @@ bool Book::fits(const OpenRun& run, const Use& use) const {
   return definition->database->read_only || of(use.readers, file) == 0;
 }
 
+bool Book::share(const model::Pipeline& one, const model::Pipeline& other) {
+  if (one.name == other.name) return true;
+  if (one.database && other.database && one.database->file == other.database->file) return true;
+  return std::any_of(one.pools.begin(), one.pools.end(),
+                     [&](const auto& pool) { return other.pools.contains(pool.first); });
+}
+
+bool Book::may_be_kept_from(const OpenRun& run) const {
+  const model::Pipeline* wanted = pipeline(run.pipeline);
+  return std::any_of(open_.begin(), open_.end(), [&](const auto& entry) {
+    const OpenRun& other = entry.second;
+    if (other.running || other.turn > run.turn || &other == &run || other.created_at + 5min > clock_.now())
+      return false;
+    const model::Pipeline* definition = pipeline(other.pipeline);
+    return definition && share(*wanted, *definition);
+  });
+}
+
 void Book::check_settled(const Health& health) {
   check_claims();
   if (health.draining) return;
@@ -113,7 +131,7 @@ void Book::check_claims() {
 void Book::check_queue() {
   const Use in_use = use();
   for (const auto& [id, run] : open_) {
-    if (!run.running && fits(run, in_use)) {
+    if (!run.running && fits(run, in_use) && !may_be_kept_from(run)) {
       violated("I1", fmt::format("run {} of {} could start, and does not", id, run.pipeline));
     }
   }

@@ -145,8 +145,8 @@ void Life::act_as_person(const Action& action) {
     default: {
       const auto& ended = book_.ended_ids();
       if (ended.empty()) return;
-      return post(engine::RetryRun{ended[action.b % ended.size()], false, "person",
-                                   [this](const auto&) { book_.answered(); }});
+      return post(
+          engine::RetryRun{ended[action.b % ended.size()], false, "person", [this](const auto&) { book_.answered(); }});
     }
   }
 }
