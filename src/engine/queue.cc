@@ -27,10 +27,7 @@ void Queue::leave(const LineKey& key, const Line& line) {
   const auto sleepers = by_amount->second.find(line.lacks->amount);
   sleepers->second.erase(entry);
   if (sleepers->second.empty()) by_amount->second.erase(sleepers);
-  if (by_amount->second.empty()) {
-    freed_.erase(by_amount->first);
-    asleep_.erase(by_amount);
-  }
+  if (by_amount->second.empty()) asleep_.erase(by_amount);
 }
 
 void Queue::add(const LineKey& key, const Place& place) {

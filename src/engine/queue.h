@@ -103,7 +103,7 @@ class Queue {
   std::map<LineKey, Line> lines_;
   Sleepers awake_;
   std::map<decide::Thing, ByAmount> asleep_;  ///< no empty one
-  std::set<decide::Thing> freed_;             ///< and somebody sleeps on it
+  std::set<decide::Thing> freed_;             ///< since the last pass, which forgets those that serve nobody
   std::map<decide::Thing, std::map<Place, std::int64_t>> held_;
 };
 

@@ -170,6 +170,20 @@ TEST(Queue, WhatIsKeptIsFreeAgainWhenItsRunIsCancelled) {
   EXPECT_TRUE(world.is_running(late));
 }
 
+TEST(Queue, WhatWasGivenBackServesTheNextWhenTheFirstGivesUp) {
+  World world = pools_of({{"heavy", 1}});
+  world.taken["p"].pools["heavy"] = 1;
+  const std::string runs = world.add("p");
+  world.admit();
+  const std::string gives_up = world.add("p");
+  const std::string next = world.add("p");
+  world.admit();
+  world.end(runs);
+  world.cancel(gives_up);  // in the same turn, before anybody looked
+  world.admit();
+  EXPECT_TRUE(world.is_running(next));
+}
+
 TEST(Queue, WhoCanNeverStartKeepsNothing) {
   World world = pools_of({{"p", 4}});
   world.taken["narrow"].pools["p"] = 1;
