@@ -20,8 +20,8 @@ void Loop::admit(Turn& turn) {
   Queue& queue = state_.queue();
   if (turn.failed() || starts_are_held() || !queue.has_work()) return;
   decide::Room room = state_.room(turn.now());
-  queue.reserve(
-      room, [this](const LineKey& line) { return state_.needs(line); }, turn.now());
+  const auto needs_of = [this](const LineKey& line) { return state_.needs(line); };
+  queue.reserve(room, needs_of, turn.now());
   while (!turn.failed() && !turn.full()) {
     const auto look = queue.next(room);
     if (!look) return;
@@ -30,10 +30,10 @@ void Loop::admit(Turn& turn) {
       queue.block(look->key, {{decide::Kind::definition, look->key.pipeline}}, turn.now());
       continue;
     }
-    const std::vector<decide::Need> needs = state_.needs(look->key);
-    if (queue.blocked(*look, needs, room, turn.now())) continue;
+    if (queue.blocked(*look, needs_of, room, turn.now())) continue;
     if (claim(turn, *state_.run(look->head.run_id), *loaded)) {
-      room.take(needs);
+      room.take(needs_of(look->key));
+      queue.taken(room, needs_of, turn.now());
     } else if (!turn.failed()) {
       state_.hold_run(look->head.run_id, turn.now() + limits::hold_after_error);
     }

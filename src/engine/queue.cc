@@ -131,6 +131,10 @@ void Queue::reserve(const decide::Room& room, const NeedsOf& needs_of, Instant n
   }
 }
 
+void Queue::taken(const decide::Room& room, const NeedsOf& needs_of, Instant now) {
+  if (!held_.empty()) reserve(room, needs_of, now);
+}
+
 std::int64_t Queue::free(const Place& place, const decide::Thing& thing, const decide::Room& room) const {
   std::int64_t left = room.free(thing);
   if (const auto kept = held_.find(thing); kept != held_.end()) {
@@ -187,13 +191,14 @@ std::optional<decide::Need> Queue::first_lack(const Place& place, const std::vec
   return lacking == needs.end() ? std::nullopt : std::optional(*lacking);
 }
 
-bool Queue::blocked(const Look& look, const std::vector<decide::Need>& needs, const decide::Room& room, Instant now) {
-  const auto lack = first_lack(look.head, needs, room);
+bool Queue::blocked(const Look& look, const NeedsOf& needs_of, const decide::Room& room, Instant now) {
+  const auto lack = first_lack(look.head, needs_of(look.key), room);
   if (!lack) return false;
   block(look.key, *lack, now);
-  // Its turn was before theirs who are looked at next: they must not take what it gathers.
+  // Its turn was before theirs who are looked at next: they must not take what it gathers, and those after it have less
+  // to gather.
   if (look.head.since + decide::reserves_after <= now && first_of(asleep_.at(lack->thing)).first == look.head) {
-    hold(look.head, needs, room);
+    reserve(room, needs_of, now);
   }
   return true;
 }

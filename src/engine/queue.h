@@ -71,6 +71,8 @@ class Queue {
   /// lacks, in the order of things. Of those who sleep on a thing only the first does, so two that need much do not
   /// keep each other waiting; and what could never start keeps nothing.
   void reserve(const decide::Room& room, const NeedsOf& needs_of, Instant now);
+  /// A claim has taken of the room: who now lacks something sooner keeps less.
+  void taken(const decide::Room& room, const NeedsOf& needs_of, Instant now);
   /// The line whose turn it is, with its first run.
   struct Look {
     LineKey key;
@@ -78,7 +80,7 @@ class Queue {
   };
   std::optional<Look> next(const decide::Room& room);
   /// True: it lacks something, and sleeps on the first such thing in the order of things.
-  bool blocked(const Look& look, const std::vector<decide::Need>& needs, const decide::Room& room, Instant now);
+  bool blocked(const Look& look, const NeedsOf& needs_of, const decide::Room& room, Instant now);
   /// It sleeps until that is woken.
   void block(const LineKey& key, const decide::Need& need, Instant now);
   std::optional<decide::Need> first_lack(const Place& place, const std::vector<decide::Need>& needs,

@@ -65,14 +65,15 @@ struct World {
   void admit() {
     if (!queue.has_work()) return;
     decide::Room room = this->room();
-    queue.reserve(
-        room, [this](const LineKey& line) { return needs(line); }, now);
+    const auto needs_of = [this](const LineKey& line) { return needs(line); };
+    queue.reserve(room, needs_of, now);
     while (const auto look = queue.next(room)) {
       ++looks;
       const auto wants = needs(look->key);
-      if (queue.blocked(*look, wants, room, now)) continue;
+      if (queue.blocked(*look, needs_of, room, now)) continue;
       queue.remove(look->key, look->head);
       room.take(wants);
+      queue.taken(room, needs_of, now);
       running[look->head.run_id] = {look->key, look->head};
       waiting.erase(look->head.run_id);
       started.push_back(look->head.run_id);
@@ -182,6 +183,26 @@ TEST(Queue, WhatWasGivenBackServesTheNextWhenTheFirstGivesUp) {
   world.cancel(gives_up);  // in the same turn, before anybody looked
   world.admit();
   EXPECT_TRUE(world.is_running(next));
+}
+
+TEST(Queue, WhoCanNotStartAfterAllKeepsNoWorker) {
+  World world = pools_of({{"heavy", 1}});
+  world.capacity.workers = 2;
+  world.taken["heavy"].pools["heavy"] = 1;
+  world.taken["old"].pools["heavy"] = 1;
+  world.taken["new"] = {};
+  const std::string runs = world.add("heavy");
+  const std::string first = world.add("heavy");
+  world.now += 1s;
+  const std::string waits = world.add("old");
+  world.admit();
+  world.now += 10min;
+  world.end(runs);
+  const std::string fresh = world.add("new");
+  world.admit();  // the pool is free, and goes to the first: the other one has no use for a worker
+  EXPECT_TRUE(world.is_running(first));
+  EXPECT_FALSE(world.is_running(waits));
+  EXPECT_TRUE(world.is_running(fresh));
 }
 
 TEST(Queue, WhoCanNeverStartKeepsNothing) {
