@@ -67,7 +67,7 @@ TEST(Shapes, RunHasEveryNameOfTheDesign) {
     "waiting_for":[{"kind":"pool","name":"heavy","detail":"1 of 1 slots in use","since":"2026-03-29T01:00:11Z",
       "held_by":[]}],
     "reason":null,"reason_text":null,"error":null,"occurrence_id":null,"failures":1,"interruptions":0,
-    "not_before":"2026-03-29T01:00:20Z","cancel_asked_at":null,
+    "not_before":"2026-03-29T01:00:20Z","cancel_asked_at":null,"kept":[],
     "attempts":[{"number":1,"outcome":"crashed","claimed_at":"2026-03-29T01:00:01Z","started_at":null,
       "finished_at":"2026-03-29T01:00:10Z","worker_pid":4711,"exit_code":null,"signal":9,"peak_memory_bytes":1048576,
       "definition":null,"error":"killed"}]})"));

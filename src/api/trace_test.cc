@@ -203,6 +203,14 @@ TEST(Words, HowThingsEndedAndWhy) {
   missed.reason = model::reason::paused;
   EXPECT_EQ(in_words(Link{missed}, nullptr, ""),
             "schedule a/s was due at 3 instants up to 2026-03-29T01:00:20Z, and paused: the schedule was paused");
+  model::Occurrence excluded;
+  excluded.schedule = "a/s";
+  excluded.decision = model::Decision::excluded;
+  excluded.reason = model::reason::excluded_by_calendar;
+  excluded.calendar = "holidays";
+  EXPECT_EQ(in_words(Link{excluded}, nullptr, ""),
+            "schedule a/s was due, and excluded by holidays: " +
+                model::reason_sentence(model::reason::excluded_by_calendar));
 }
 
 }  // namespace

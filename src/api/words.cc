@@ -54,6 +54,7 @@ std::string words_of(const model::Occurrence& occurrence) {
   if (occurrence.count > 1)
     out += fmt::format(" at {} instants up to {}", occurrence.count, format_rfc3339(occurrence.scheduled_until));
   if (occurrence.decision != model::Decision::run) out += fmt::format(", and {}", model::to_text(occurrence.decision));
+  if (!occurrence.calendar.empty()) out += fmt::format(" by {}", occurrence.calendar);
   // That it was due is said.
   return occurrence.reason == model::reason::due ? out : out + because({}, occurrence.reason);
 }

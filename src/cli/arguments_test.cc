@@ -124,7 +124,7 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
     asked.push_back("--help");
     const Parsed parsed = parse_arguments(asked, "1.2.3");
     EXPECT_NE(parsed.output.find("Examples:\n"), std::string::npos) << words.back() << ": " << parsed.output;
-    EXPECT_EQ(parsed.output.find("worker"), std::string::npos);
+    EXPECT_EQ(parsed.output.find("eider worker"), std::string::npos) << "only the server starts it";
     EXPECT_EQ(parsed.output.find("\n\n\n"), std::string::npos) << words.back() << ": " << parsed.output;
     Words other = words;
     other.insert(other.begin(), "help");
@@ -133,6 +133,7 @@ TEST(Arguments, HelpOfEachVerbHasExamples) {
   const Parsed all = parse_arguments({"--help"}, "1.2.3");
   EXPECT_NE(all.output.find("130 `eider run` was interrupted"), std::string::npos);
   EXPECT_EQ(all.output.find("__complete"), std::string::npos);
+  EXPECT_EQ(all.output.find("\n  worker"), std::string::npos);
   EXPECT_EQ(parse_arguments({"help"}, "1.2.3").output, all.output);
   EXPECT_NE(wrong({"help", "statsu"}).find("did you mean `status`?"), std::string::npos);
   const std::string stop = parse_arguments({"stop", "--help"}, "1.2.3").output;

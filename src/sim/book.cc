@@ -92,15 +92,17 @@ void Book::apply(const model::OccurrencesDecided& change) {
   for (const model::Occurrence& row : change.occurrences) {
     say(fmt::format("{} {} {} x{} {}", change.schedule, format_rfc3339(row.scheduled_for), to_text(row.decision),
                     row.count, row.reason));
-    if (row.decision == Decision::run && !schedule.ran.insert(row.scheduled_for).second) {
-      violated("I6", fmt::format("{} runs twice at {}", change.schedule, format_rfc3339(row.scheduled_for)));
-    }
   }
   const auto in_force = schedules_in_force_.find(change.schedule);
   // With nothing between its ends it says the past once more (a clock that was set back).
   const bool moves = change.decided_until != change.expected_decided_until;
   if (moves && in_force != schedules_in_force_.end() && !in_force->second.oracle.from_completion()) {
     check_rows(change, schedule, in_force->second.oracle);
+  }
+  for (const model::Occurrence& row : change.occurrences) {
+    if (row.decision == Decision::run && !schedule.ran.insert(row.scheduled_for).second) {
+      violated("I6", fmt::format("{} runs twice at {}", change.schedule, format_rfc3339(row.scheduled_for)));
+    }
   }
   schedule.until = change.decided_until;
 }

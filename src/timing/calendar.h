@@ -54,7 +54,7 @@ struct Piece {
 
 class Calendar {
  public:
-  Calendar() = default;
+  Calendar() : Calendar(std::nullopt, std::nullopt, std::nullopt, std::nullopt) {}
   /// None of the three is given: `std::nullopt` each. `weekdays`: bit 0 is Sunday. `zone`: none: that of who asks.
   Calendar(std::optional<std::vector<DayRange>> days, std::optional<std::uint8_t> weekdays,
            std::optional<std::vector<DayHours>> hours, std::optional<Zone> zone);

@@ -107,6 +107,9 @@ TEST(Calendar, AnHourThatIsShownTwiceLiesInItTwice) {
 
 TEST(Calendar, WhatHoldsNothingOrEverythingIsKnown) {
   EXPECT_FALSE(Calendar(std::nullopt, std::nullopt, std::nullopt, std::nullopt).ever()) << "an empty file";
+  EXPECT_FALSE(Calendar().ever());
+  EXPECT_FALSE(Calendar().always());
+  EXPECT_FALSE(Calendar().contains(at("2026-03-29T01:00:00Z"), brussels()));
   EXPECT_FALSE(Calendar(Days(std::vector<DayRange>()), std::nullopt, Hours({{0, 60}}), std::nullopt).ever());
   EXPECT_FALSE(Calendar(std::nullopt, std::nullopt, Hours(std::vector<DayHours>()), std::nullopt).ever());
   EXPECT_TRUE(weekends().ever());
