@@ -117,7 +117,7 @@ def test_the_other_verbs_in_json(small):
     assert [one["scheduled_for"] for one in small.json("schedule", "describe", "tick/s")["upcoming"]][:2] == [
         "2026-01-01T10:01:00Z", "2026-01-01T10:02:00Z"]
     [pool] = items(small, "pools")
-    assert pool == {"name": "one", "slots": 1, "used": 0, "waiting": 0, "holders": [], "held_by": []}
+    assert pool == {"name": "one", "slots": 1, "used": 0, "waiting": 0, "rate": None, "holders": [], "held_by": []}
     status = small.json("status")
     assert status["health"] == "ok" and status["pipelines"] == 4 and status["schedules"] == 1
     assert status["pid"] == small.server.process.pid
