@@ -20,7 +20,7 @@ def change(workspace, sql):
 
 
 @pytest.mark.parametrize("sql", ["DELETE FROM cursors", "UPDATE cursors SET decided_until = decided_until + 3600000000",
-                                 "DELETE FROM runs"])
+                                 "DELETE FROM attempts; DELETE FROM runs"])
 def test_rows_that_somebody_changed_are_read_anew(workspace, sql):
     workspace.pipeline("p", "schedules: [{ id: s, cron: \"* * * * *\" }]\n" + STEP)
     server = workspace.serve("--test-clock", "2026-01-01T10:00:30Z")
@@ -31,6 +31,18 @@ def test_rows_that_somebody_changed_are_read_anew(workspace, sql):
     server.advance("1m")
     last = server.occurrences("p/s")[-1]
     assert last["scheduled_for"] == "2026-01-01T12:02:00Z" and last["decision"] in ("run", "skipped"), last
+    assert server.stop() == 0
+
+
+def test_what_the_store_refuses_is_said(workspace):
+    """Rows that contradict each other: an attempt is left of a run that somebody has deleted, and its place is taken."""
+    workspace.pipeline("p", "schedules: [{ id: s, cron: \"* * * * *\" }]\n" + STEP)
+    server = workspace.serve("--test-clock", "2026-01-01T10:00:30Z")
+    server.advance("1m")
+    change(workspace, "DELETE FROM runs")
+    server.advance("2h")
+    status = server.get("/api/v1/status")
+    assert status["health"] == "degraded" and "attempts" in status["health_detail"], status
     assert server.stop() == 0
 
 
