@@ -208,9 +208,8 @@ TEST(Words, HowThingsEndedAndWhy) {
   excluded.decision = model::Decision::excluded;
   excluded.reason = model::reason::excluded_by_calendar;
   excluded.calendar = "holidays";
-  EXPECT_EQ(in_words(Link{excluded}, nullptr, ""),
-            "schedule a/s was due, and excluded by holidays: " +
-                model::reason_sentence(model::reason::excluded_by_calendar));
+  EXPECT_EQ(in_words(Link{excluded}, nullptr, ""), "schedule a/s was due, and excluded by holidays: " +
+                                                       model::reason_sentence(model::reason::excluded_by_calendar));
 }
 
 }  // namespace
