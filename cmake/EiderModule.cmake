@@ -42,6 +42,8 @@ function(eider_module name)
     target_link_libraries(${target}_test PRIVATE eider_${target} GTest::gtest_main rapidcheck rapidcheck_gtest)
     target_compile_definitions(${target}_test PRIVATE EIDER_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
     target_precompile_headers(${target}_test PRIVATE "${CMAKE_SOURCE_DIR}/src/base/precompiled_test.h")
+    # Helpers of tests have the names that suit their file: each file is compiled by itself, always.
+    set_target_properties(${target}_test PROPERTIES UNITY_BUILD OFF)
     add_test(NAME ${target}_test COMMAND ${target}_test)
     # Far over what the slowest takes under a sanitizer: a test that hangs is a failure with its output, not silence.
     set_tests_properties(${target}_test PROPERTIES TIMEOUT 600)
