@@ -15,8 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 class Doctor {
  public:
   explicit Doctor(const Examined& seen) : seen_(seen) {}

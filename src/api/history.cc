@@ -14,8 +14,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// `timed_out` -> `TimedOut`.
 std::string camel(std::string_view word) {
   std::string out;

@@ -15,9 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string seconds_of(Instant at) { return format_rfc3339(std::chrono::floor<std::chrono::seconds>(at)); }
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// `Pool` of `pool`.
 std::string capital(std::string word) {
   if (!word.empty() && word.front() >= 'a' && word.front() <= 'z') word.front() = static_cast<char>(word.front() - 32);
@@ -95,9 +92,7 @@ class Explainer {
     add({.code = is_long ? "LongerThanUsual" : "ActiveRun",
          .name = run.id,
          .since = run.started_at,
-         .text = fmt::format("run {} is running{}{}", run.id,
-                             run.started_at ? " since " + seconds_of(*run.started_at) : std::string(),
-                             is_long ? ", " + longer->second : std::string()),
+         .text = fmt::format("run {} is running{}", run.id, is_long ? ", " + longer->second : std::string()),
          .remedy = "eider runs show " + run.id});
   }
 

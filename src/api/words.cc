@@ -9,8 +9,6 @@
 namespace eider::api {
 namespace {
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// Of a time that the server took, whole seconds are enough.
 std::string seconds_of(Instant at) { return format_rfc3339(std::chrono::floor<std::chrono::seconds>(at)); }
 
@@ -110,6 +108,8 @@ std::string words_of(const model::Delivery& delivery, const std::string& waiting
 }
 
 }  // namespace
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string awaited(std::string_view kind, std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> words[] = {

@@ -9,6 +9,9 @@
 
 namespace eider::api {
 
+/// What an error says first; the rest of it is for whoever looks closer.
+std::string first_line(const std::string& text);
+
 /// What an entry of `waiting_for` is about: `pool heavy`, `a worker`; `kind name` where no word says it better.
 std::string awaited(std::string_view kind, std::string_view name);
 

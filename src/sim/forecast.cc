@@ -175,11 +175,16 @@ class Trial {
 
   void count(const model::Occurrence& row) {
     ScheduleForecast& schedule = schedules_[row.schedule];
-    schedule.due += row.count;
+    // A row of excluded instants grows: what was there before has been counted.
+    auto& [begin, counted] = newest_rows_[row.schedule];
+    const std::int64_t fresh = begin == row.scheduled_for ? row.count - counted : row.count;
+    begin = row.scheduled_for;
+    counted = row.count;
+    schedule.due += fresh;
     if (row.decision == model::Decision::run) {
-      schedule.ran += row.count;
+      schedule.ran += fresh;
     } else {
-      schedule.not_run[row.reason] += row.count;
+      schedule.not_run[row.reason] += fresh;
     }
   }
 
@@ -249,6 +254,7 @@ class Trial {
   std::map<std::string, Open> open_;
   std::map<std::string, std::vector<Micros>> waits_;
   std::map<std::string, ScheduleForecast> schedules_;
+  std::map<std::string, std::pair<Instant, std::int64_t>> newest_rows_;  ///< by schedule: begin and count
   std::map<std::string, Meter> pools_;
   Meter workers_meter_;
   std::map<std::string, std::int64_t> days_;

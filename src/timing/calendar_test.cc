@@ -3,13 +3,12 @@
 #include <rapidcheck/gtest.h>
 
 #include "timing/exclusions.h"
+#include "timing/test_support.h"
 
 namespace eider::timing {
 namespace {
 
-Instant at(const char* text) { return parse_rfc3339(text).value(); }
 Day day(const char* text) { return parse_day(text).value(); }
-Zone brussels() { return Zone::load("Europe/Brussels").value(); }
 
 constexpr std::uint8_t kWeekend = 0b1000001;
 constexpr std::uint8_t kFriday = 0b0100000;

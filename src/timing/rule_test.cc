@@ -10,7 +10,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-Zone brussels() { return *Zone::load("Europe/Brussels"); }
 Rule cron(const char* text, Zone zone = brussels()) { return Rule::cron(*Cron::parse(text), zone); }
 Rule every(Micros period) {
   return Rule::every(*Interval::make(period, Interval::default_anchor(brussels())), brussels());

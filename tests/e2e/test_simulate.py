@@ -140,3 +140,13 @@ def test_two_hundred_schedules_for_a_month(workspace):
     assert sum(one["due"] for one in found["schedules"]) == 30 * a_day - midnights, "the first midnight is now"
     assert found["runs"] + found["not_run"] == 30 * a_day - midnights
     assert found["not_run"] == 0 and found["pools"]["heavy"]["max"] == 4
+
+
+def test_what_a_calendar_excludes_is_counted_once(workspace):
+    """Each five minutes but from 22:00 to 06:00: 96 of the 288 instants of a day are excluded."""
+    workspace.write("calendars/nights.yaml", "hours: [\"22:00-06:00\"]\n")
+    workspace.pipeline("day", "schedules: [{ id: s, cron: \"*/5 * * * *\", exclude: [nights] }]\n" + STEP)
+    [schedule] = simulate(workspace, days=2)["schedules"]
+    instants = 2 * 288 - 1  # the first midnight is now
+    assert schedule["due"] == instants and schedule["run"] == 2 * 192, schedule
+    assert schedule["not_run"] == {"ExcludedByCalendar": instants - 2 * 192}

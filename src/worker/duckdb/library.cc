@@ -19,7 +19,9 @@ bool find(void* library, const char* name, Function& function) {
 Result<Library> Library::load(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0) {
     return Error{ErrorCode::not_found,
-                 fmt::format("DuckDB's library {} cannot be read: `./run build` fetches it", path)};
+                 path.empty() ? std::string("DuckDB's library libduckdb.so is not beside the program: `./run build` "
+                                            "fetches it")
+                              : fmt::format("DuckDB's library {} cannot be read: `./run build` fetches it", path)};
   }
   void* opened = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!opened) return Error{ErrorCode::invalid, fmt::format("cannot load DuckDB's library: {}", dlerror())};
