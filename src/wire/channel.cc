@@ -109,20 +109,27 @@ Result<UniqueFd> stream_socket() {
 Channel::Channel(UniqueFd socket) : socket_(std::move(socket)) {}
 
 Result<void> Channel::send(std::string_view frame, int descriptor) {
+  if (auto held = hold(frame, descriptor); !held) return held;
+  return flush();
+}
+
+Result<void> Channel::hold(std::string_view frame, int descriptor) {
   if (frame.size() > frame_limit_bytes) {
     return Error{ErrorCode::refused,
                  "a message of " + std::to_string(frame.size()) + " bytes is over the 64 MiB limit"};
   }
-  Outgoing out;
-  out.bytes.reserve(kHeaderBytes + frame.size());
-  out.bytes = header(frame.size(), descriptor >= 0);
-  out.bytes.append(frame);
-  if (descriptor >= 0) {
-    out.descriptor.reset(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-    if (!out.descriptor) return io_error("a descriptor to send", errno);
+  // A descriptor goes with the first byte of what it is queued with.
+  if (descriptor >= 0 || outgoing_.empty()) {
+    UniqueFd copy;
+    if (descriptor >= 0) {
+      copy.reset(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+      if (!copy) return io_error("a descriptor to send", errno);
+    }
+    outgoing_.push_back({{}, 0, std::move(copy)});
   }
-  outgoing_.push_back(std::move(out));
-  return flush();
+  std::string& bytes = outgoing_.back().bytes;
+  bytes.append(header(frame.size(), descriptor >= 0)).append(frame);
+  return {};
 }
 
 Result<void> Channel::flush() {

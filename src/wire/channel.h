@@ -26,6 +26,8 @@ class Channel {
   /// sent with the frame; the caller keeps its own copy open until wants_write() is false or closes it by passing
   /// ownership: it is duplicated here.
   Result<void> send(std::string_view frame, int descriptor = -1);
+  /// Queues a frame that goes with the next send() or flush(): the peer is then woken once for both.
+  Result<void> hold(std::string_view frame, int descriptor = -1);
   /// Writes more of what is queued.
   Result<void> flush();
   bool wants_write() const { return !outgoing_.empty(); }

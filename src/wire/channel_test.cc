@@ -66,7 +66,8 @@ RC_GTEST_PROP(Channel, FramesArriveWholeInOrderAndWithTheirDescriptor, ()) {
     const auto size = *rc::gen::element<std::size_t>(0, 1, 3, 100, 65'532, 65'536, 300'000, 1'000'000);
     sent.push_back({std::string(size, static_cast<char>('a' + i)), *rc::gen::arbitrary<bool>()});
     const UniqueFd file = sent.back().with_descriptor ? file_with(std::to_string(i)) : UniqueFd();
-    RC_ASSERT(pair.left->send(sent.back().text, file.get()).ok());
+    const auto how = *rc::gen::arbitrary<bool>() ? &Channel::send : &Channel::hold;
+    RC_ASSERT((*pair.left.*how)(sent.back().text, file.get()).ok());
   }
   std::vector<Channel::Frame> got;
   while (got.size() < sent.size()) {
@@ -101,6 +102,19 @@ TEST(Channel, AQueuedDescriptorOutlivesTheCallersCopy) {
     ASSERT_TRUE(pair.right->receive(got).ok());
   }
   EXPECT_EQ(text_of(got[1].descriptor), "still here");
+}
+
+TEST(Channel, AHeldFrameGoesWithTheNextOne) {
+  Pair pair;
+  std::vector<Channel::Frame> got;
+  ASSERT_TRUE(pair.left->hold("step").ok());
+  ASSERT_TRUE(pair.right->receive(got).ok());
+  EXPECT_TRUE(got.empty());
+  ASSERT_TRUE(pair.left->send("run").ok());
+  ASSERT_TRUE(pair.right->receive(got).ok());
+  ASSERT_EQ(got.size(), 2U);
+  EXPECT_EQ(got[0].text, "step");
+  EXPECT_EQ(got[1].text, "run");
 }
 
 TEST(Channel, FramesSentBeforeDeathStillArrive) {

@@ -259,7 +259,8 @@ void Attempt::settle_step(Node& node, wire::StepResult result) {
   log_->flush();
   ended_.push_back(result.step);
   node.result = std::move(result);
-  services_.reports.send(wire::StepEnded{job_.run_id, job_.attempt, *node.result});
+  // Often the attempt ends with it, or the next step begins.
+  services_.reports.hold(wire::StepEnded{job_.run_id, job_.attempt, *node.result});
 }
 
 void Attempt::file_is_held(Node& node) {

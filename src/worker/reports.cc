@@ -67,6 +67,19 @@ void Reports::send(const wire::ToServer& message) {
   for (const auto& peer : peers_) send_to(*peer, frame);
 }
 
+void Reports::hold(const wire::ToServer& message) {
+  const std::string frame = wire::encode(message);
+  for (const auto& peer : peers_) {
+    if (!peer->gone && !peer->channel.hold(frame)) drop(*peer);
+  }
+}
+
+void Reports::release() {
+  for (const auto& peer : peers_) {
+    if (peer->channel.wants_write() && !peer->watched_for_writing) flush(*peer);
+  }
+}
+
 void Reports::send_to(Peer& peer, const std::string& frame) {
   if (!peer.gone) mark(peer, peer.channel.send(frame));
 }

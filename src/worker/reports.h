@@ -28,6 +28,10 @@ class Reports {
 
   /// To all who listen; nobody is no error.
   void send(const wire::ToServer& message);
+  /// Goes with the next one, or when release() is called: who listens is woken once for both.
+  void hold(const wire::ToServer& message);
+  /// To be called before the worker waits for something.
+  void release();
   /// The server that started this worker has closed its end.
   bool server_gone() const { return server_gone_; }
   /// A frame could not be understood: the two do not speak the same language, and the worker must not guess.

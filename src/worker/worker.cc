@@ -48,6 +48,7 @@ class Worker {
       mailbox_.deliver();
       start_job();
       if (attempt_ && attempt_->advance()) end_attempt();
+      reports_.release();
     }
     reports_.flush(kFlushLimit);
     reactor_.unwatch(signals_.get());
