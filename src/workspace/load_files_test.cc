@@ -75,14 +75,13 @@ TEST(LoadFiles, ABrokenSettingsFileRefusesTheWhole) {
   const Workspace loaded = load(folder);
   EXPECT_FALSE(loaded.usable);
   EXPECT_TRUE(loaded.pipelines.empty());
-  EXPECT_EQ(
-      lines_of(loaded.diagnostics),
-      (Lines{"eider.yaml:1:17: error: workers.max: 0 is out of range; expected 1 to 1000",
-             "eider.yaml:1:27: error: workers.share: expected a map with the keys data and backfill",
-             "eider.yaml:2:11: error: server.listen: is not supported by this version of Eider",
-             "eider.yaml:3:31: error: pools.a.rate: \"1\" is not a rate: it has no /; expected how many starts in how "
-             "long, like 100/min, 10/s or 5/10s",
-             "eider.yaml:3:39: error: pools.b: expected a whole number, found \"x\""}));
+  EXPECT_EQ(lines_of(loaded.diagnostics),
+            (Lines{"eider.yaml:1:17: error: workers.max: 0 is out of range; expected 1 to 1000",
+                   "eider.yaml:1:27: error: workers.share: expected a map with the keys data and backfill",
+                   "eider.yaml:2:11: error: server.listen: is not supported by this version of Eider",
+                   std::string("eider.yaml:3:31: error: pools.a.rate: \"1\" is not a rate: it has no /; ") +
+                       "expected how many starts in how long, like 100/min, 10/s or 5/10s",
+                   "eider.yaml:3:39: error: pools.b: expected a whole number, found \"x\""}));
 }
 
 TEST(LoadFiles, AssetsOfTheSettings) {

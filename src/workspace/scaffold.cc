@@ -31,7 +31,7 @@ defaults:
 server: { drain_timeout: 30s }
 )";
 
-constexpr const char* kPipeline = R"(# yaml-language-server: $schema=../pipeline.schema.json
+constexpr const char* kPipelineFile = R"(# yaml-language-server: $schema=../pipeline.schema.json
 # (make that file with: eider schema pipeline > pipeline.schema.json)
 pipeline: hello
 description: Counts something every ten seconds, and shows it
@@ -102,7 +102,7 @@ Result<void> write_new(const std::string& path, const std::string& content) {
 
 std::vector<ScaffoldFile> scaffold_files() {
   return {{"eider.yaml", kSettings, false},
-          {"pipelines/hello.yaml", kPipeline, false},
+          {"pipelines/hello.yaml", kPipelineFile, false},
           {"sql/hello.sql", kSql, false},
           {".gitignore", kIgnored, true}};
 }
