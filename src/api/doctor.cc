@@ -28,6 +28,7 @@ class Doctor {
       if (run.state == model::RunState::queued) queued(run);
     }
     for (const engine::ScheduleView& schedule : seen_.snapshot.schedules) paused(schedule);
+    for (const DataAge& data : seen_.data) fresh(data);
     zone_data();
     left_over();
     return std::move(found_);
@@ -42,7 +43,10 @@ class Doctor {
       add({.code = "NoServer",
            .about = "server",
            .text = status.health_detail,
-           .remedy = "`eider serve` starts one; nothing fires and nothing that is queued runs until then"});
+           .remedy = seen_.foreground.empty()
+                         ? "`eider serve` starts one; nothing fires and nothing that is queued runs until then"
+                         : fmt::format("`eider serve` when `eider run {}` has ended: it holds the workspace until then",
+                                       seen_.foreground)});
     } else if (status.health == "degraded") {
       add({.code = "ServerDegraded",
            .about = "server",
@@ -84,7 +88,8 @@ class Doctor {
     }
     for (const engine::PipelineView& pipeline : seen_.snapshot.pipelines) {
       if (!pipeline.broken) continue;
-      const bool in_force = !pipeline.definition.empty();
+      // A wrong file of settings changes nothing; every pipeline of before is in force.
+      const bool in_force = !pipeline.definition.empty() || !pipeline.file.starts_with("pipelines/");
       add({.code = "BrokenFile",
            .about = pipeline.file,
            .text = fmt::format("{} ({})", first_line(pipeline.error),
@@ -95,6 +100,7 @@ class Doctor {
 
   void running(const RunSigns& signs) {
     if (!seen_.snapshot.has_server()) {
+      if (signs.run.pipeline == seen_.foreground) return;
       return add(
           {.code = "RunWithoutServer",
            .about = signs.run.id,
@@ -160,6 +166,23 @@ class Doctor {
          .text = fmt::format("schedule {} is paused{}", schedule.key,
                              schedule.note.empty() ? "" : ": " + first_line(schedule.note)),
          .remedy = fmt::format("`eider schedule resume {}`", schedule.key)});
+  }
+
+  void fresh(const DataAge& data) {
+    const auto older_than = [&](const std::optional<Micros>& limit) {
+      return limit && seen_.now - data.renewed_at > *limit;
+    };
+    const bool wrong = older_than(data.wanted.error_after);
+    if (!wrong && !older_than(data.wanted.warn_after)) return;
+    const Micros limit = wrong ? *data.wanted.error_after : *data.wanted.warn_after;
+    add({.code = wrong ? "StaleData" : "AgeingData",
+         .about = data.pipeline,
+         .since = data.renewed_at + limit,
+         .text = fmt::format("what {} makes is {} old; {} is {}", data.pipeline,
+                             short_duration(seen_.now - data.renewed_at), wrong ? "error_after" : "warn_after",
+                             format_duration(limit)),
+         .remedy = fmt::format("`eider explain {0}` says what keeps it from running, `eider run {0}` runs it",
+                               data.pipeline)});
   }
 
   void zone_data() {

@@ -39,14 +39,23 @@ struct Disk {
   std::optional<std::int64_t> free_files;  ///< none: the file system does not count them
 };
 
+/// When what a pipeline makes was new, and how old it may be.
+struct DataAge {
+  std::string pipeline;
+  model::Freshness wanted;
+  Instant renewed_at{};
+};
+
 /// What examine() has seen.
 struct Examined {
   Snapshot snapshot;
   Instant now{};
+  std::vector<DataAge> data;  ///< of pipelines that say how fresh it must be, and have succeeded once
   std::vector<RunSigns> running;
   std::optional<Disk> disk;
   std::string zone_data;               ///< timing::tzdata_version()
   std::vector<std::string> left_over;  ///< folders that nobody uses
+  std::string foreground{};            ///< the pipeline that `eider run` runs, without a server; or empty
 };
 
 /// A queued run that waits longer than this is shown.

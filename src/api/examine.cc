@@ -11,6 +11,7 @@
 #include "api/usual.h"
 #include "base/fd.h"
 #include "timing/zone.h"
+#include "wire/workspace_lock.h"
 
 namespace eider::api {
 namespace {
@@ -89,6 +90,22 @@ std::vector<std::string> look_for_left_overs(const wire::Layout& layout) {
   return out;
 }
 
+/// When each pipeline that says how fresh its data must be has succeeded for the last time.
+Result<std::vector<DataAge>> look_at_data(Context& context, const Snapshot& snapshot) {
+  std::vector<DataAge> out;
+  for (const engine::PipelineView& pipeline : snapshot.pipelines) {
+    if (!pipeline.freshness) continue;
+    store::RunFilter succeeded;
+    succeeded.pipeline = pipeline.name;
+    succeeded.state = model::RunState::succeeded;
+    const auto newest = context.reader().runs(succeeded, 1, "");
+    if (!newest) return newest.error();
+    if (newest->items.empty() || !newest->items.front().finished_at) continue;
+    out.push_back({pipeline.name, *pipeline.freshness, *newest->items.front().finished_at});
+  }
+  return out;
+}
+
 }  // namespace
 
 void examine(Context& context, const Call& call, const Respond& respond) {
@@ -106,7 +123,11 @@ void examine(Context& context, const Call& call, const Respond& respond) {
       if (attempts->empty() || attempts->back().outcome) continue;  // it has ended meanwhile
       examined.running.push_back(look_at(context, snapshot, run, attempts->back(), usuals));
     }
+    auto data = look_at_data(context, snapshot);
+    if (!data) return respond(error_response(data.error()));
+    examined.data = std::move(*data);
     const wire::Layout& layout = context.options().layout;
+    if (const auto holder = wire::workspace_holder(layout); holder) examined.foreground = holder->pipeline;
     examined.disk = look_at_disk(layout.state_folder());
     examined.zone_data = timing::tzdata_version();
     examined.left_over = look_for_left_overs(layout);

@@ -40,12 +40,15 @@ class Historian {
     for (const model::Attempt& attempt : attempts) {
       began(attempt, free);
       kept(attempt);
+      const bool last = &attempt == &attempts.back();
+      if (last && run_.cancel_asked_at) {
+        add(*run_.cancel_asked_at, model::reason::requested, "a cancel was asked for");
+      }
       if (!attempt.outcome) continue;
       ended(attempt);
       free = attempt.finished_at.value_or(free);
     }
     asked_again();
-    if (run_.cancel_asked_at) add(*run_.cancel_asked_at, model::reason::requested, "a cancel was asked for");
     now_or_end();
     return std::move(out_);
   }

@@ -230,6 +230,15 @@ TEST(Doctor, EachRuleAtItsBorder) {
   EXPECT_EQ(with([](auto& e) { e.zone_data = "2024a"; }), Codes{"ZoneDataOld"});
   EXPECT_EQ(with([](auto& e) { e.zone_data = "unknown"; }), Codes{});
   EXPECT_EQ(with([](auto& e) { e.left_over = {"/w/.eider/workers/7"}; }), Codes{"LeftOvers"});
+  const model::Freshness day_or_two{std::chrono::hours(24), std::chrono::hours(48)};
+  const auto renewed = [&](const char* when, const model::Freshness& wanted) {
+    return with([&](auto& e) { e.data = {{"marts", wanted, at(when)}}; });
+  };
+  EXPECT_EQ(renewed("2026-03-27T12:00:00Z", day_or_two), Codes{});
+  EXPECT_EQ(renewed("2026-03-27T11:59:59Z", day_or_two), Codes{"AgeingData"});
+  EXPECT_EQ(renewed("2026-03-26T12:00:00Z", day_or_two), Codes{"AgeingData"});
+  EXPECT_EQ(renewed("2026-03-26T11:59:59Z", day_or_two), Codes{"StaleData"});
+  EXPECT_EQ(renewed("2026-03-26T11:59:59Z", {{}, std::chrono::hours(72)}), Codes{});
   RunSigns signs;
   signs.run.id = kRunId;
   signs.claimed_at = well.now;

@@ -1,5 +1,7 @@
 #include "cli/forecast_text.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
@@ -19,15 +21,84 @@ json::object spread_json(const sim::Spread& spread) {
   return {{"median", seconds(spread.median)}, {"p95", seconds(spread.p95)}, {"max", seconds(spread.most)}};
 }
 
-json::object use_json(const sim::UseForecast& use) {
+/// What a thing is counted in.
+const char* unit_of(decide::Kind kind) {
+  switch (kind) {
+    case decide::Kind::rate:
+      return "starts";
+    case decide::Kind::lock:
+    case decide::Kind::database:
+      return "holders";
+    case decide::Kind::memory:
+    case decide::Kind::temp:
+      return "bytes";
+    default:
+      return "slots";
+  }
+}
+
+std::string amount(decide::Kind kind, double count) {
+  if (kind == decide::Kind::memory || kind == decide::Kind::temp) return bytes(static_cast<std::int64_t>(count));
+  return count == std::floor(count) ? fmt::format("{:.0f}", count) : fmt::format("{:.2f}", count);
+}
+
+json::object use_json(decide::Kind kind, const sim::UseForecast& use) {
   json::array hours;
   for (const auto& hour : use.hours) hours.emplace_back(json::object{{"mean", hour.mean}, {"max", hour.most}});
-  json::object out{{"slots", use.all},
+  json::object out{{unit_of(kind), use.all},
                    {"mean", use.mean},
                    {"max", use.most},
                    {"max_at", use.most > 0 ? json::value(format_rfc3339(use.most_at)) : json::value(nullptr)},
                    {"busiest_hour", use.busiest()}};
   out["hours"] = std::move(hours);
+  return out;
+}
+
+/// `pools`, `rates`, `locks`, `files`: by name; the workers, memory and temporary space: themselves.
+void add_uses(json::object& out, const sim::Forecast& forecast) {
+  for (const char* key : {"pools", "rates", "locks", "files"}) out[key] = json::object();
+  for (const auto& [thing, use] : forecast.uses) {
+    json::object shown = use_json(thing.kind, use);
+    switch (thing.kind) {
+      case decide::Kind::pool:
+        out["pools"].as_object()[thing.name] = std::move(shown);
+        break;
+      case decide::Kind::rate:
+        out["rates"].as_object()[thing.name] = std::move(shown);
+        break;
+      case decide::Kind::lock:
+        out["locks"].as_object()[thing.name] = std::move(shown);
+        break;
+      case decide::Kind::database:
+        out["files"].as_object()[thing.name] = std::move(shown);
+        break;
+      default:
+        out[thing.kind == decide::Kind::worker ? "workers" : thing.name] = std::move(shown);
+    }
+  }
+}
+
+json::value limit_json(const std::optional<Micros>& limit) {
+  return limit ? json::value(seconds(*limit)) : json::value(nullptr);
+}
+
+json::object missed_json(const sim::FreshnessForecast::Missed& missed) {
+  return {{"times", missed.times},
+          {"seconds", seconds(missed.lasted)},
+          {"first_at", missed.first ? json::value(format_rfc3339(*missed.first)) : json::value(nullptr)}};
+}
+
+json::array freshness_json(const sim::Forecast& forecast) {
+  json::array out;
+  for (const auto& [name, one] : forecast.freshness) {
+    out.emplace_back(json::object{{"pipeline", name},
+                                  {"warn_after_seconds", limit_json(one.wanted.warn_after)},
+                                  {"error_after_seconds", limit_json(one.wanted.error_after)},
+                                  {"oldest_seconds", seconds(one.oldest)},
+                                  {"oldest_at", format_rfc3339(one.oldest_at)},
+                                  {"warn", missed_json(one.warn)},
+                                  {"error", missed_json(one.error)}});
+  }
   return out;
 }
 
@@ -56,14 +127,42 @@ std::string bars(const sim::UseForecast& use) {
   return out;
 }
 
-void add_use(Table& table, const std::string& name, const sim::UseForecast& use) {
-  const double busiest = use.busiest();
-  table.row({name,
-             std::to_string(use.all),
-             fmt::format("{:.2f}", use.mean),
-             {std::to_string(use.most), use.most >= use.all ? Colour::yellow : Colour::none},
-             {fmt::format("{:.0f} %", busiest * 100), busiest >= 0.8 ? Colour::red : Colour::none},
-             bars(use)});
+void show_uses(Stream& out, const sim::Forecast& forecast) {
+  out.line("");
+  Table table({"IN USE", "OF", "MEAN", "MOST", "BUSIEST HOUR", "0 TO 23 h " + forecast.timezone});
+  for (const auto& [thing, use] : forecast.uses) {
+    const double busiest = use.busiest();
+    const auto shown = [&, kind = thing.kind](double count) { return amount(kind, count); };
+    table.row({name_of(thing),
+               shown(static_cast<double>(use.all)),
+               shown(use.mean),
+               {shown(static_cast<double>(use.most)), use.most >= use.all ? Colour::yellow : Colour::none},
+               {fmt::format("{:.0f} %", busiest * 100), busiest >= 0.8 ? Colour::red : Colour::none},
+               bars(use)});
+  }
+  table.print(out);
+}
+
+void show_freshness(Stream& out, const sim::Forecast& forecast) {
+  if (forecast.freshness.empty()) return;
+  out.line("");
+  Table table({"DATA OF", "OLDEST", "MAY BE", "OLDER: TIMES", "IN ALL", "FIRST"});
+  for (const auto& [name, one] : forecast.freshness) {
+    const auto row = [&, &pipeline = name, &oldest = one.oldest](const std::optional<Micros>& limit, Colour colour,
+                                                                 const sim::FreshnessForecast::Missed& missed) {
+      if (!limit) return;
+      const bool late = missed.times > 0;
+      table.row({pipeline,
+                 took(oldest),
+                 took(*limit),
+                 {std::to_string(missed.times), late ? colour : Colour::none},
+                 late ? took(missed.lasted) : "",
+                 missed.first ? to_seconds(*missed.first) : ""});
+    };
+    row(one.wanted.warn_after, Colour::yellow, one.warn);
+    row(one.wanted.error_after, Colour::red, one.error);
+  }
+  table.print(out);
 }
 
 void show_schedules(Stream& out, const sim::Forecast& forecast) {
@@ -144,37 +243,80 @@ void compare_schedules(const sim::Forecast& now, const sim::Forecast& then, std:
   }
 }
 
-void compare_use(const std::string& what, const sim::UseForecast& now, const sim::UseForecast& then,
+void compare_use(const decide::Thing& thing, const sim::UseForecast& now, const sim::UseForecast& then,
                  std::vector<ForecastChange>& out) {
-  std::string text = beside(now.all, then.all, "slots");
+  std::string text;
+  if (now.all != then.all) {
+    text += fmt::format("{} {}, was {}; ", amount(thing.kind, static_cast<double>(now.all)), unit_of(thing.kind),
+                        amount(thing.kind, static_cast<double>(then.all)));
+  }
   if (std::abs(now.busiest() - then.busiest()) >= 0.01) {
     text += fmt::format("{:.0f} % used in the busiest hour, was {:.0f} %; ", now.busiest() * 100, then.busiest() * 100);
   }
-  if (!text.empty()) out.push_back({"changed", what, text.substr(0, text.size() - 2)});
+  if (!text.empty()) out.push_back({"changed", name_of(thing), text.substr(0, text.size() - 2)});
+}
+
+void compare_uses(const sim::Forecast& now, const sim::Forecast& then, std::vector<ForecastChange>& out) {
+  const auto has = [](const decide::Thing& thing, const sim::UseForecast& use) {
+    return fmt::format("{} {}", amount(thing.kind, static_cast<double>(use.all)), unit_of(thing.kind));
+  };
+  for (const auto& [thing, use] : now.uses) {
+    if (const auto was = then.uses.find(thing); was != then.uses.end()) {
+      compare_use(thing, use, was->second, out);
+    } else {
+      out.push_back({"added", name_of(thing), has(thing, use)});
+    }
+  }
+  for (const auto& [thing, use] : then.uses) {
+    if (!now.uses.contains(thing)) out.push_back({"removed", name_of(thing), has(thing, use)});
+  }
+}
+
+void compare_freshness(const sim::Forecast& now, const sim::Forecast& then, std::vector<ForecastChange>& out) {
+  for (const auto& [name, one] : now.freshness) {
+    const auto was = then.freshness.find(name);
+    if (was == then.freshness.end()) continue;
+    const std::string text = beside(one.warn.times, was->second.warn.times, "times older than warn_after") +
+                             beside(one.error.times, was->second.error.times, "times older than error_after");
+    if (!text.empty()) out.push_back({"changed", "freshness of " + name, text.substr(0, text.size() - 2)});
+  }
 }
 
 }  // namespace
 
+std::string name_of(const decide::Thing& thing) {
+  switch (thing.kind) {
+    case decide::Kind::worker:
+      return "workers";
+    case decide::Kind::memory:
+      return "memory";
+    case decide::Kind::temp:
+      return "temporary space";
+    case decide::Kind::database:
+      return "file " + thing.name;
+    default:
+      return fmt::format("{} {}", decide::to_text(thing.kind), thing.name);
+  }
+}
+
 std::vector<ForecastChange> compare(const sim::Forecast& now, const sim::Forecast& then) {
   std::vector<ForecastChange> out;
   compare_schedules(now, then, out);
+  const auto runs_of = [](const sim::PipelineForecast& one) { return counted(one.runs, "run"); };
+  for (const auto& [name, was] : then.pipelines) {
+    if (!now.pipelines.contains(name)) out.push_back({"removed", "pipeline " + name, runs_of(was)});
+  }
   for (const auto& [name, one] : now.pipelines) {
     const auto was = then.pipelines.find(name);
-    if (was == then.pipelines.end()) continue;
+    if (was == then.pipelines.end()) {
+      out.push_back({"added", "pipeline " + name, runs_of(one)});
+      continue;
+    }
     const std::string text = beside(one.runs, was->second.runs, "runs") + changed_wait(one.wait, was->second.wait);
     if (!text.empty()) out.push_back({"changed", "pipeline " + name, text.substr(0, text.size() - 2)});
   }
-  for (const auto& [name, use] : now.pools) {
-    if (const auto was = then.pools.find(name); was != then.pools.end()) {
-      compare_use("pool " + name, use, was->second, out);
-    } else {
-      out.push_back({"added", "pool " + name, fmt::format("{} slots", use.all)});
-    }
-  }
-  for (const auto& [name, use] : then.pools) {
-    if (!now.pools.contains(name)) out.push_back({"removed", "pool " + name, fmt::format("{} slots", use.all)});
-  }
-  compare_use("workers", now.workers, then.workers, out);
+  compare_uses(now, then, out);
+  compare_freshness(now, then, out);
   return out;
 }
 
@@ -198,8 +340,6 @@ json::object forecast_json(const sim::Forecast& forecast) {
                                         {"run_seconds", spread_json(one.takes)},
                                         {"run_times_from", one.known ? "history" : "assumption"}});
   }
-  json::object pools;
-  for (const auto& [name, use] : forecast.pools) pools[name] = use_json(use);
   json::array surprises;
   for (const sim::ClockSurprise& one : forecast.surprises) {
     surprises.emplace_back(json::object{{"schedule", one.schedule},
@@ -210,20 +350,21 @@ json::object forecast_json(const sim::Forecast& forecast) {
                                         {"kind", kind_of(one.kind)}});
   }
   const auto days = std::chrono::duration<double, std::ratio<86400>>(forecast.until - forecast.from).count();
-  return {{"from", format_rfc3339(forecast.from)},
-          {"until", format_rfc3339(forecast.until)},
-          {"timezone", forecast.timezone},
-          {"runs", forecast.runs},
-          {"runs_a_day", json::object{{"mean", days > 0 ? static_cast<double>(forecast.runs) / days : 0},
-                                      {"max", forecast.most_runs_a_day},
-                                      {"max_on", forecast.most_runs_day}}},
-          {"not_run", forecast.without_run()},
-          {"not_ended", forecast.left_over},
-          {"schedules", std::move(schedules)},
-          {"pipelines", std::move(pipelines)},
-          {"pools", std::move(pools)},
-          {"workers", use_json(forecast.workers)},
-          {"clock_changes", std::move(surprises)}};
+  json::object out{{"from", format_rfc3339(forecast.from)},
+                   {"until", format_rfc3339(forecast.until)},
+                   {"timezone", forecast.timezone},
+                   {"runs", forecast.runs},
+                   {"runs_a_day", json::object{{"mean", days > 0 ? static_cast<double>(forecast.runs) / days : 0},
+                                               {"max", forecast.most_runs_a_day},
+                                               {"max_on", forecast.most_runs_day}}},
+                   {"not_run", forecast.without_run()},
+                   {"not_ended", forecast.left_over},
+                   {"schedules", std::move(schedules)},
+                   {"pipelines", std::move(pipelines)},
+                   {"freshness", freshness_json(forecast)},
+                   {"clock_changes", std::move(surprises)}};
+  add_uses(out, forecast);
+  return out;
 }
 
 json::array changes_json(const std::vector<ForecastChange>& changes) {
@@ -237,11 +378,8 @@ json::array changes_json(const std::vector<ForecastChange>& changes) {
 void show_forecast(Stream& out, const sim::Forecast& forecast) {
   show_schedules(out, forecast);
   show_pipelines(out, forecast);
-  out.line("");
-  Table table({"IN USE", "SLOTS", "MEAN", "MOST", "BUSIEST HOUR", "0 TO 23 h " + forecast.timezone});
-  for (const auto& [name, use] : forecast.pools) add_use(table, name, use);
-  add_use(table, "workers", forecast.workers);
-  table.print(out);
+  show_uses(out, forecast);
+  show_freshness(out, forecast);
   show_surprises(out, forecast);
   const auto days = std::chrono::duration<double, std::ratio<86400>>(forecast.until - forecast.from).count();
   out.line("");

@@ -12,10 +12,13 @@
 
 namespace eider::cli {
 
+/// `pool heavy`, `lock warehouse`, `file warehouse.duckdb`, `workers`.
+std::string name_of(const decide::Thing& thing);
+
 /// What differs between two forecasts, `then` being the one that is compared with.
 struct ForecastChange {
   std::string kind;  ///< added | removed | changed
-  std::string what;  ///< `schedule a/b`, `pipeline a`, `pool a`, `workers`
+  std::string what;  ///< `schedule a/b`, `pipeline a`, `pool a`, `workers`, `freshness of a`
   std::string text;  ///< for people: `365 runs, was 730; …`
 };
 std::vector<ForecastChange> compare(const sim::Forecast& now, const sim::Forecast& then);

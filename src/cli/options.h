@@ -57,24 +57,24 @@ struct Options {
 
   std::string target;  ///< the argument that has no name: a pipeline, a schedule, an id, a folder, a shell
 
-  std::string pipeline, state, decision, limit, cursor;  // lists
-  std::string asset, trigger, event, run;                // lists about data
-  std::string params, partition, idempotency_key;        // run, assets materialize
-  std::string metadata, rows, bytes, fingerprint;        // assets materialize
-  bool dot = false;                                      // assets graph
-  std::vector<std::string> pairs;                        // run -p k=v
-  bool queue = false, detach = false;                    // run
-  bool leave_running = false, now = false;               // stop
-  std::string catch_up;                                  // schedule resume
-  std::optional<std::string> note;                       // schedule pause, deliveries skip
-  std::string cron, timezone, from, to, count;           // schedule preview
-  bool from_failed = false;                              // retry
-  bool follow = false, raw = false;                      // logs
-  std::string attempt, step;                             // logs
-  std::string test_clock, ceiling;                       // serve
-  std::string days, against, assume;                     // simulate
-  std::string max_skipped, max_wait, max_use;            // simulate
-  std::vector<std::string> words;                        // __complete: the line so far
+  std::string pipeline, state, decision, limit, cursor;   // lists
+  std::string asset, trigger, event, run;                 // lists about data
+  std::string params, partition, idempotency_key;         // run, assets materialize
+  std::string metadata, rows, bytes, fingerprint;         // assets materialize
+  bool dot = false;                                       // assets graph
+  std::vector<std::string> pairs;                         // run -p k=v
+  bool queue = false, detach = false;                     // run
+  bool leave_running = false, now = false;                // stop
+  std::string catch_up;                                   // schedule resume
+  std::optional<std::string> note;                        // schedule pause, deliveries skip
+  std::string cron, timezone, from, to, count;            // schedule preview
+  bool from_failed = false;                               // retry
+  bool follow = false, raw = false;                       // logs
+  std::string attempt, step;                              // logs
+  std::string test_clock, ceiling;                        // serve
+  std::string days, against, assume;                      // simulate
+  std::string max_skipped, max_wait, max_use, max_stale;  // simulate
+  std::vector<std::string> words;                         // __complete: the line so far
 };
 
 }  // namespace eider::cli

@@ -27,6 +27,7 @@ struct Wishes {
   std::optional<std::int64_t> max_skipped;
   std::optional<Micros> max_wait;
   std::optional<double> max_use;
+  std::optional<std::int64_t> max_stale;
 };
 
 template <typename Number>
@@ -71,6 +72,10 @@ Result<Wishes> wishes_of(const Session& session) {
     out.max_skipped = number_in<std::int64_t>(options.max_skipped, 0, std::numeric_limits<std::int64_t>::max());
     if (!out.max_skipped) return wrong("--max-skipped", options.max_skipped, "a whole number from 0");
   }
+  if (!options.max_stale.empty()) {
+    out.max_stale = number_in<std::int64_t>(options.max_stale, 0, std::numeric_limits<std::int64_t>::max());
+    if (!out.max_stale) return wrong("--max-stale", options.max_stale, "a whole number from 0");
+  }
   if (!options.max_use.empty()) {
     out.max_use = number_in<double>(options.max_use, 0, 1);
     if (!out.max_use) return wrong("--max-use", options.max_use, "a part of the slots, from 0 to 1, such as 0.8");
@@ -78,22 +83,26 @@ Result<Wishes> wishes_of(const Session& session) {
   return out;
 }
 
-/// How long the pipeline's newest successful runs took.
-Result<std::vector<Micros>> times_of(store::Reader& reader, const std::string& pipeline) {
+/// How long the pipeline's newest successful runs took, and when the last of them ended.
+Result<void> learn_of(store::Reader& reader, const std::string& pipeline, sim::ForecastWishes& wishes) {
   store::RunFilter filter;
   filter.pipeline = pipeline;
   filter.state = model::RunState::succeeded;
   const auto page = reader.runs(filter, kRunsLookedAt, "");
   if (!page) return page.error();
-  std::vector<Micros> out;
+  std::vector<Micros> times;
   for (const model::Run& run : page->items) {
     const auto attempts = reader.attempts(run.id);
     if (!attempts) return attempts.error();
     if (attempts->empty() || !attempts->back().finished_at) continue;
-    out.push_back(std::max(*attempts->back().finished_at - attempts->back().claimed_at, Micros(0)));
+    const Instant ended = *attempts->back().finished_at;
+    times.push_back(std::max(ended - attempts->back().claimed_at, Micros(0)));
+    Instant& newest = wishes.fresh.try_emplace(pipeline, ended).first->second;
+    newest = std::max(newest, ended);
   }
-  std::sort(out.begin(), out.end());
-  return out;
+  std::sort(times.begin(), times.end());
+  if (!times.empty()) wishes.times[pipeline] = {std::move(times)};
+  return {};
 }
 
 /// What the workspace's own history says; nothing where there is none.
@@ -104,9 +113,7 @@ Result<void> learn(const std::string& root, const workspace::Workspace& workspac
   auto reader = store::open_sqlite_reader(layout.state_db());
   if (!reader) return reader.error();
   for (const auto& [name, loaded] : workspace.pipelines) {
-    auto times = times_of(**reader, name);
-    if (!times) return times.error();
-    if (!times->empty()) wishes.times[name] = {std::move(*times)};
+    if (auto learned = learn_of(**reader, name, wishes); !learned) return learned;
   }
   const auto cursors = (*reader)->cursors();
   if (!cursors) return cursors.error();
@@ -156,10 +163,16 @@ std::vector<std::string> over_limits(const Wishes& wishes, const sim::Forecast& 
     out.push_back(
         fmt::format("the longest wait is {}{}; --max-wait is {}", took(wait), more, format_duration(*wishes.max_wait)));
   }
-  const double use = now.busiest() - (then ? then->busiest() : 0);
+  const auto [thing, part] = now.busiest();
+  const double use = part - (then ? then->busiest().second : 0);
   if (wishes.max_use && use > *wishes.max_use) {
-    out.push_back(fmt::format("{:.2f} of a pool or of the workers is in use in the busiest hour{}; --max-use is {}",
-                              use, more, *wishes.max_use));
+    out.push_back(fmt::format("{:.2f} of {} is in use in its busiest hour{}; --max-use is {}", use, name_of(thing),
+                              more, *wishes.max_use));
+  }
+  const std::int64_t stale = now.stale() - (then ? then->stale() : 0);
+  if (wishes.max_stale && stale > *wishes.max_stale) {
+    out.push_back(
+        fmt::format("data becomes too old {}{}; --max-stale is {}", counted(stale, "time"), more, *wishes.max_stale));
   }
   return out;
 }

@@ -271,7 +271,7 @@ void VerbTree::Tree::add_runs() {
   CLI::Option* raw = logs->add_flag("--raw", options_.raw, "The bytes as they were (on a terminal made safe)");
   logs->add_flag("--json", options_.json, "One JSON line a line: at, step, stream, text")->excludes(raw);
   CLI::App* cancel = verb(&app_, "cancel", "Cancel a run", Verb::cancel,
-                          "  eider cancel 0192f3c4-a1b2-7c3d      interrupt, 5 s, SIGTERM, 5 s, SIGKILL");
+                          "  eider cancel 0192f3c4-a1b2-7c3d      SQL is interrupted, programs get SIGTERM and, 10 s later, SIGKILL");
   target(cancel, "RUN", kRunAbout);
   json(cancel);
   CLI::App* retry = verb(&app_, "retry", "Try a failed or cancelled run again, with a fresh budget", Verb::retry,
@@ -385,13 +385,13 @@ void VerbTree::Tree::add_explain() {
 }
 
 void VerbTree::Tree::add_simulate() {
-  CLI::App* simulate =
-      verb(&app_, "simulate", "Show what the workspace will do: collisions, waits, use of pools, clock changes",
-           Verb::simulate,
-           "  eider simulate                              a year from now; nothing is executed, nothing is written\n"
-           "  eider simulate --days 30 --assume 5m        runs without history take five minutes\n"
-           "  eider simulate --against ../main            what changes beside another version of the files\n"
-           "  eider simulate --max-skipped 0 --max-wait 10m    for CI: exit 1 when there is more of it");
+  CLI::App* simulate = verb(
+      &app_, "simulate",
+      "Show what the workspace will do: collisions, waits, what is used up, stale data, clock changes", Verb::simulate,
+      "  eider simulate                              a year from now; nothing is executed, nothing is written\n"
+      "  eider simulate --days 30 --assume 5m        runs without history take five minutes\n"
+      "  eider simulate --against ../main            what changes beside another version of the files\n"
+      "  eider simulate --max-skipped 0 --max-wait 10m    for CI: exit 1 when there is more of it");
   text(simulate, "--days", options_.days, "N", "So many days (1 to 3660, default 365)");
   text(simulate, "--from", options_.from, "TIME", "From this time on (default now)");
   text(simulate, "--assume", options_.assume, "DURATION",
@@ -401,7 +401,10 @@ void VerbTree::Tree::add_simulate() {
   text(simulate, "--max-skipped", options_.max_skipped, "N", "Exit 1 when more instants than that are not run");
   text(simulate, "--max-wait", options_.max_wait, "DURATION", "Exit 1 when a run waits longer");
   text(simulate, "--max-use", options_.max_use, "PART",
-       "Exit 1 when more than this part of a pool or of the workers is in use in its busiest hour");
+       "Exit 1 when more than this part of a pool, the workers, a rate, a lock, a file or the memory is in use in its "
+       "busiest hour");
+  text(simulate, "--max-stale", options_.max_stale, "N",
+       "Exit 1 when data becomes older than its pipeline's `freshness` allows more often than that");
   json(simulate);
 }
 

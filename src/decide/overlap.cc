@@ -1,5 +1,7 @@
 #include "decide/overlap.h"
 
+#include <limits>
+
 #include "model/run.h"
 
 namespace eider::decide {
@@ -35,6 +37,15 @@ OverlapVerdict replace(const std::string& key, const std::vector<ActiveRun>& act
 }
 
 }  // namespace
+
+std::size_t enough_active(const model::Pipeline& pipeline, const model::Schedule& schedule) {
+  // Both ask for their own runs, which may be anywhere.
+  const bool own = schedule.overlap == model::Overlap::replace || schedule.timing.from_completion;
+  if (own) return std::numeric_limits<std::size_t>::max();
+  const bool bounded = schedule.overlap == model::Overlap::queue && pipeline.max_active_runs > 0;
+  return bounded ? static_cast<std::size_t>(pipeline.max_active_runs) + static_cast<std::size_t>(schedule.queue_limit)
+                 : 0;
+}
 
 OverlapVerdict decide_overlap(const model::Pipeline& pipeline, const model::Schedule& schedule, const std::string& key,
                               const std::vector<ActiveRun>& active) {

@@ -26,4 +26,8 @@ struct OverlapVerdict {
 OverlapVerdict decide_overlap(const model::Pipeline& pipeline, const model::Schedule& schedule, const std::string& key,
                               const std::vector<ActiveRun>& active);
 
+/// Of a pipeline's active runs, oldest first, the rule needs the first, and more only until so many that are no
+/// catch-up have come: what follows changes nothing. Tens of thousands may be active.
+std::size_t enough_active(const model::Pipeline& pipeline, const model::Schedule& schedule);
+
 }  // namespace eider::decide

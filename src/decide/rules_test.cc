@@ -2,6 +2,7 @@
 #include <rapidcheck/gtest.h>
 #include <limits>
 
+#include "decide/overlap.h"
 #include "decide/recovery.h"
 #include "decide/retry.h"
 
@@ -10,6 +11,36 @@ namespace {
 
 using model::Outcome;
 using model::RunEvent;
+
+// However many are active, those that are looked at say the same as all.
+RC_GTEST_PROP(Overlap, EnoughActiveRunsSayWhatAllSay, ()) {
+  model::Pipeline pipeline;
+  pipeline.max_active_runs = *rc::gen::inRange(0, 4);
+  model::Schedule schedule;
+  schedule.overlap =
+      *rc::gen::element(model::Overlap::skip, model::Overlap::queue, model::Overlap::replace, model::Overlap::allow);
+  schedule.queue_limit = *rc::gen::inRange(1, 4);
+  std::vector<ActiveRun> all;
+  const int count = *rc::gen::inRange(0, 12);
+  for (int i = 0; i < count; ++i) {
+    all.push_back({std::to_string(i), *rc::gen::element<std::string>("p/s", "p/other", ""), *rc::gen::arbitrary<bool>(),
+                   *rc::gen::arbitrary<bool>()});
+  }
+  std::vector<ActiveRun> looked_at;
+  std::size_t counted = 0;
+  for (const ActiveRun& run : all) {
+    if (!looked_at.empty() && counted >= enough_active(pipeline, schedule)) break;
+    looked_at.push_back(run);
+    counted += run.catch_up ? 0 : 1;
+  }
+  const OverlapVerdict some = decide_overlap(pipeline, schedule, "p/s", looked_at);
+  const OverlapVerdict every = decide_overlap(pipeline, schedule, "p/s", all);
+  RC_ASSERT(some.run == every.run);
+  RC_ASSERT(some.reason == every.reason);
+  RC_ASSERT(some.active_run_id == every.active_run_id);
+  RC_ASSERT(some.cancel_running == every.cancel_running);
+  RC_ASSERT(some.cancel_queued == every.cancel_queued);
+}
 
 // O-20.
 TEST(Backoff, GrowsToItsCapAndNeverOverflows) {

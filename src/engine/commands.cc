@@ -25,6 +25,18 @@ Result<void> check_run_partition(const model::Pipeline& pipeline, const std::str
                                                partition, describe(*pipeline.partitions))};
 }
 
+/// The run that the key has made, when it is what is asked for now: a key stands for one request.
+Result<std::string> same_request(const model::Run& run, const StartRun& command) {
+  if (run.pipeline == command.pipeline && run.partition == command.partition && run.params == command.params) {
+    return run.id;
+  }
+  return Error{ErrorCode::invalid,
+               fmt::format("the idempotency key \"{}\" has made run {} of {}{} already, which is another request; "
+                           "a key stands for one pipeline, partition and parameters: use a new one",
+                           command.idempotency_key, run.id, run.pipeline,
+                           run.partition.empty() ? "" : " for partition " + run.partition)};
+}
+
 }  // namespace
 
 void Loop::decide_commands(Turn& turn) {
@@ -97,8 +109,9 @@ void Loop::start_run(Turn& turn, const StartRun& command) {
   }
   if (!command.idempotency_key.empty()) {
     if (const std::string* id = state_.run_of_key(command.idempotency_key)) {
-      request_line(command.pipeline);
-      return answer(*id);
+      auto same = same_request(*state_.run(*id), command);
+      if (same) request_line(command.pipeline);
+      return answer(std::move(same));
     }
   }
   const std::string* active = state_.first_active(command.pipeline);
@@ -125,8 +138,12 @@ void Loop::start_run(Turn& turn, const StartRun& command) {
   if (turn.failed()) return;
   // The key belongs to a run that has ended: the same request has the same answer (I6).
   auto earlier = parts_.store.run_of_key(command.idempotency_key);
-  if (earlier && *earlier) return answer(**earlier);
-  answer(earlier ? refusal(turn, "the run exists already") : earlier.error());
+  if (!earlier || !*earlier) return answer(earlier ? refusal(turn, "the run exists already") : earlier.error());
+  const auto run_of_before = parts_.store.find_run(**earlier);
+  if (!run_of_before || !*run_of_before) {
+    return answer(run_of_before ? refusal(turn, "the run exists already") : run_of_before.error());
+  }
+  answer(same_request(**run_of_before, command));
 }
 
 void Loop::cancel_run(Turn& turn, const CancelRun& command) {

@@ -112,13 +112,14 @@ void Loop::decide_published(Turn& turn) {
 /// again says nothing new, unless something else was published in between: then its attempt is a new origin.
 Result<std::string> Loop::new_event_id(const model::Run& run, const wire::Publication& publication,
                                        const std::optional<model::Materialization>& newest) {
+  if (newest && newest->run_id == run.id && newest->fingerprint == publication.fingerprint) return std::string();
   for (const std::string& origin : {run.id, fmt::format("{} attempt {}", run.id, run.attempt)}) {
     std::string id =
         model::materialization_id(origin, publication.asset, publication.partition, publication.fingerprint);
     const auto known = parts_.store.find_event(id);
     if (!known) return known.error();
     if (!*known) return id;
-    if ((*known)->attempt == run.attempt || (newest && newest->id == id)) break;
+    if ((*known)->attempt == run.attempt) break;
   }
   return std::string();
 }

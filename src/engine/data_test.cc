@@ -183,6 +183,9 @@ TEST_F(Data, TheSameContentAfterAnotherIsNews) {
   ASSERT_EQ(events().size(), 3u) << "another attempt has put A back";
   EXPECT_FALSE(events()[2].unchanged);
   early(2, "A");
+  bench.crash_and_boot();
+  early(3, "A");
+  EXPECT_EQ(events().size(), 3u) << "a third attempt leaves it as the second did";
   bench.workers->publish(id, {"raw.x"}, "A");
   bench.settle();
   EXPECT_EQ(events().size(), 3u);

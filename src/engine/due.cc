@@ -20,7 +20,7 @@ void Loop::decide_due(Turn& turn) {
 /// False: the store has failed, or the turn is full.
 bool Loop::decide_schedule(Turn& turn, const ScheduleEntry& entry) {
   const std::string key = entry.key;
-  const auto active = state_.active(entry.pipeline->name);
+  const auto active = state_.active(entry);
   decide::DueFacts facts = state_.facts(entry, active);
   // One instant alone collides with what has run, and is passed over then; a row about several must not cover it.
   if (decide::is_behind(facts, turn.now()) || facts.excluded_before) {

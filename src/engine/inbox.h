@@ -130,6 +130,7 @@ struct PipelineView {
   std::string error;
   int queued = 0;
   int running = 0;
+  std::optional<model::Freshness> freshness{};
 };
 
 struct StatusView {

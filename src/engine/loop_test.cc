@@ -357,21 +357,6 @@ TEST(Loop, ReloadTakesGoodFilesAndKeepsTheRest) {
   EXPECT_EQ(bench.runs().back().pipeline, "stays");
 }
 
-TEST(Loop, AChangedRuleStartsFromNow) {
-  TestBench bench;
-  bench.add_pipeline("p", [](model::Pipeline& p) { p.schedules = {TestBench::every_minute()}; });
-  bench.boot();
-  bench.loop.reset();
-  bench.clock.advance(24h);
-  bench.add_pipeline("p", [](model::Pipeline& p) {
-    p.schedules = {TestBench::every_minute()};
-    p.schedules[0].timing.cron = "0 * * * *";
-  });
-  bench.crash_and_boot();
-  EXPECT_TRUE(bench.runs().empty()) << "never from the past";
-  EXPECT_EQ(bench.settle().wake_at, at("2026-01-02T11:00:00Z"));
-}
-
 TEST(Loop, ReplaceAsksTheOldOneToEndAndStartsWhenItIsGone) {
   TestBench bench;
   bench.add_pipeline("p", [](model::Pipeline& p) {

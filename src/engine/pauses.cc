@@ -55,7 +55,7 @@ void Loop::resume_schedule(Turn& turn, const PauseSchedule& command, const Sched
   };
   const model::Cursor& cursor = state_.cursors().at(command.key);
   if (!cursor.paused) return answer({});
-  const auto active = state_.active(entry.pipeline->name);
+  const auto active = state_.active(entry);
   decide::DueFacts facts = state_.facts(entry, active);
   if (!know_what_ran(turn, facts)) return;
   auto decisions = decide::decide_resume(facts, turn.now(), command.catch_up, limits::decisions_per_turn,

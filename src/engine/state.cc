@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/check.h"
+#include "decide/overlap.h"
 #include "decide/rule.h"
 #include "engine/limits.h"
 
@@ -106,7 +107,25 @@ std::vector<model::Change> State::cursor_changes(Instant now) const {
     cursor.decided_until = now;
     out.emplace_back(model::CursorPlaced{std::move(cursor)});
   }
+  // One that was taken out of the files forgets its rule: should it come back, it starts from then.
+  for (const auto& [key, cursor] : cursors_) {
+    if (cursor.rule.empty() || is_in_files(key)) continue;
+    model::Cursor forgotten = cursor;
+    forgotten.rule.clear();
+    out.emplace_back(model::CursorPlaced{std::move(forgotten)});
+  }
   return out;
+}
+
+/// Also where a file can't be read now, or names a zone that this machine no longer has.
+bool State::is_in_files(const std::string& schedule) const {
+  if (schedules_.contains(schedule)) return true;
+  const std::string name = schedule.substr(0, schedule.find('/'));
+  if (may_be_broken(name)) return true;
+  const workspace::LoadedPipeline* loaded = pipeline(name);
+  if (!loaded) return false;
+  return std::any_of(loaded->pipeline->schedules.begin(), loaded->pipeline->schedules.end(),
+                     [&](const model::Schedule& one) { return model::schedule_key(name, one.id) == schedule; });
 }
 
 const workspace::LoadedPipeline* State::pipeline(const std::string& name) const {
@@ -125,14 +144,18 @@ const model::Run* State::run(const std::string& id) const {
   return found == runs_.end() ? nullptr : &found->second;
 }
 
-std::vector<decide::ActiveRun> State::active(const std::string& pipeline) const {
+std::vector<decide::ActiveRun> State::active(const ScheduleEntry& entry) const {
   std::vector<decide::ActiveRun> out;
-  const auto found = by_pipeline_.find(pipeline);
+  const auto found = by_pipeline_.find(entry.pipeline->name);
   if (found == by_pipeline_.end()) return out;
+  const std::size_t enough = decide::enough_active(*entry.pipeline, entry.schedule());
+  std::size_t counted = 0;
   for (const std::string& id : found->second.open) {
+    if (!out.empty() && counted >= enough) break;
     const model::Run& run = runs_.at(id);
     const bool ours = run.trigger == model::TriggerKind::schedule && !run.cancel_asked_at;
     out.push_back({id, ours ? run.trigger_id : std::string(), run.state == model::RunState::running, run.catch_up});
+    counted += run.catch_up ? 0 : 1;
   }
   return out;
 }
@@ -209,9 +232,7 @@ void State::refresh(ScheduleEntry& entry) {
   if (entry.next) due_.erase({*entry.next, entry.key});
   entry.next.reset();
   if (!cursors_.contains(entry.key)) return;
-  // Only a fixed delay looks at the runs; spare the others the list.
-  const auto active =
-      entry.schedule().timing.from_completion ? this->active(entry.pipeline->name) : std::vector<decide::ActiveRun>();
+  const auto active = this->active(entry);
   entry.next = decide::next_due(facts(entry, active));
   if (entry.next && entry.held_until) entry.next = std::max(*entry.next, *entry.held_until);
   if (entry.next) due_.emplace(*entry.next, entry.key);

@@ -48,12 +48,13 @@ class State {
  public:
   State() = default;
 
-  /// Builds everything from the store; the workspace stays. Cursors of unknown schedules are kept for the day they
-  /// come back.
+  /// Builds everything from the store; the workspace stays. Cursors of schedules that are in no file are kept for
+  /// the day they come back: with their pause, without their rule.
   void load(store::OpenState open, Instant now);
   /// Puts a (re)loaded workspace in force. Cursors are not touched: see cursor_changes().
   void set_workspace(std::shared_ptr<const workspace::Workspace> workspace);
-  /// The cursors that the workspace in force asks for: of new schedules and of changed rules, at `now`.
+  /// The cursors that the workspace in force asks for: of new schedules and of changed rules, at `now`; of schedules
+  /// that were taken out, without their rule.
   std::vector<model::Change> cursor_changes(Instant now) const;
 
   void apply(const model::ChangeSet& changes);
@@ -71,8 +72,9 @@ class State {
   const std::map<std::string, PipelineRuns>& runs_by_pipeline() const { return by_pipeline_; }
   const std::map<std::string, model::Attempt>& live() const { return live_; }
   const std::unordered_map<std::string, model::Cursor>& cursors() const { return cursors_; }
-  std::vector<decide::ActiveRun> active(const std::string& pipeline) const;
-  /// The oldest of them; null: none.
+  /// The pipeline's active runs that the schedule's rule looks at, oldest first.
+  std::vector<decide::ActiveRun> active(const ScheduleEntry& entry) const;
+  /// The pipeline's oldest; null: none.
   const std::string* first_active(const std::string& pipeline) const;
   int queued_count() const { return static_cast<int>(runs_.size() - live_.size()); }
   bool knows_definition(const std::string& hash) const { return definitions_.contains(hash); }
@@ -140,6 +142,7 @@ class State {
   void set_capacity();
   void count_start(const store::RecordedStart& start);
   void take_back_start(const model::Attempt& attempt);
+  bool is_in_files(const std::string& schedule) const;
   void apply_one(const model::CursorPlaced& change);
   void apply_one(const model::OccurrencesDecided& change);
   void apply_one(const model::CursorWithdrawn& change);

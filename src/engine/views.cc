@@ -45,7 +45,7 @@ std::vector<ScheduleView> Loop::schedule_views(const std::optional<std::string>&
       view.paused_at = cursor->second.paused_at;
       view.note = cursor->second.note;
       view.reason = cursor->second.reason;
-      const auto active = state_.active(entry.pipeline->name);
+      const auto active = state_.active(entry);
       const auto next = decide::next_run(state_.facts(entry, active));
       view.next = next.at;
       view.next_unknown = next.unknown;
@@ -105,6 +105,7 @@ std::vector<PipelineView> Loop::pipeline_views() const {
     view.file = loaded.pipeline->file;
     view.description = loaded.pipeline->description;
     view.definition = loaded.hash;
+    view.freshness = loaded.pipeline->freshness;
   }
   for (const auto& [file, broken] : state_.workspace().broken) {
     const std::string& name = broken.pipeline.empty() ? file : broken.pipeline;

@@ -100,6 +100,11 @@ json::object write(const Trigger& t) {
           {"order", to_text(t.order)}};
 }
 
+json::value write(const std::optional<Freshness>& f) {
+  if (!f) return nullptr;
+  return json::object{{"warn_after_us", us(f->warn_after)}, {"error_after_us", us(f->error_after)}};
+}
+
 json::value write(const std::optional<Partitions>& p) {
   if (!p) return nullptr;
   return json::object{{"names", strings(p->names)}, {"every", to_text(p->every)}, {"start", p->start}, {"end", p->end}};
@@ -344,7 +349,8 @@ std::string definition_json(const Pipeline& p) {
                                       {"priority", p.priority},
                                       {"on_interrupt", to_text(p.on_interrupt)},
                                       {"locks", write(p.locks)},
-                                      {"concurrency_key", p.concurrency_key}});
+                                      {"concurrency_key", p.concurrency_key},
+                                      {"freshness", write(p.freshness)}});
 }
 
 Result<Pipeline> parse_definition(std::string_view text) {
@@ -390,6 +396,10 @@ Result<Pipeline> parse_definition(std::string_view text) {
     p.on_interrupt = enum_from(f.text("on_interrupt"), {OnInterrupt::retry, OnInterrupt::fail}, error);
     p.locks = read_locks(f.value("locks"), error);
     p.concurrency_key = f.text("concurrency_key");
+  }
+  if (f.has("freshness") && f.value("freshness").is_object()) {
+    Fields o(f.value("freshness"), "freshness", error);
+    p.freshness = Freshness{o.maybe_micros("warn_after_us"), o.maybe_micros("error_after_us")};
   }
   if (!error.empty()) return Error{ErrorCode::corrupt, "the stored definition is wrong at " + error};
   return p;

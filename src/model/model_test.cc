@@ -147,6 +147,7 @@ Pipeline some_pipeline() {
   p.retry.max_attempts = 3;
   p.priority = -5;
   p.queue_timeout = std::chrono::hours(1);
+  p.freshness = Freshness{std::chrono::hours(26), {}};
   return p;
 }
 

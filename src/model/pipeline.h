@@ -139,6 +139,13 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
+/// How old what a pipeline makes may be: the time since its newest successful run ended. At least one is there.
+struct Freshness {
+  std::optional<Micros> warn_after;
+  std::optional<Micros> error_after;  ///< not before the warning
+  bool operator==(const Freshness&) const = default;
+};
+
 /// What becomes of a run whose server or machine went away while it ran.
 enum class OnInterrupt { retry, fail };
 /// How a run holds a named lock: any number of readers, or one writer.
@@ -165,6 +172,7 @@ struct Pipeline {
   OnInterrupt on_interrupt = OnInterrupt::retry;
   std::map<std::string, LockMode> locks{};  ///< held while it runs
   std::string concurrency_key{};  ///< `partition` or `params.NAME`: one run at once for each value; empty: no such rule
+  std::optional<Freshness> freshness{};
   bool operator==(const Pipeline&) const = default;
 };
 

@@ -30,65 +30,6 @@ Spread spread_of(std::vector<Micros> values) {
   return out;
 }
 
-/// What is in use over time, gathered by hours of the day.
-class Meter {
- public:
-  Meter(std::int64_t all, const timing::Zone& zone) : zone_(zone) { out_.all = all; }
-
-  void change(std::int64_t by, Instant now) {
-    pass(now);
-    used_ += by;
-    if (used_ > out_.most) {
-      out_.most = used_;
-      out_.most_at = now;
-    }
-    auto& hour = out_.hours[hour_of(now)];
-    hour.most = std::max(hour.most, used_);
-  }
-  UseForecast read(Instant from, Instant until) {
-    pass(until);
-    for (std::size_t i = 0; i < 24; ++i) {
-      if (lived_[i] > 0) out_.hours[i].mean = used_for_[i] / lived_[i];
-    }
-    const auto all = static_cast<double>((until - from).count());
-    double sum = 0;
-    for (const double used : used_for_) sum += used;
-    if (all > 0) out_.mean = sum / all;
-    return out_;
-  }
-  void begin(Instant from) { since_ = from; }
-
- private:
-  std::size_t hour_of(Instant at) const {
-    const auto wall = zone_.wall_at(at).time_since_epoch();
-    return static_cast<std::size_t>(std::chrono::floor<std::chrono::hours>(wall).count() % 24);
-  }
-  /// Up to `now` as much was used as is now; cut at each full hour. (A zone's offset changes at full quarters.)
-  void pass(Instant now) {
-    while (since_ < now) {
-      const Instant next =
-          std::min<Instant>(now, std::chrono::floor<std::chrono::minutes>(since_) + minutes_left(since_));
-      const std::size_t hour = hour_of(since_);
-      const auto lasted = static_cast<double>((next - since_).count());
-      used_for_[hour] += lasted * static_cast<double>(used_);
-      lived_[hour] += lasted;
-      if (used_ > 0) out_.hours[hour].most = std::max(out_.hours[hour].most, used_);
-      since_ = next;
-    }
-  }
-  std::chrono::minutes minutes_left(Instant at) const {
-    const auto wall = std::chrono::floor<std::chrono::minutes>(zone_.wall_at(at).time_since_epoch());
-    return std::chrono::minutes(60 - wall.count() % 60);
-  }
-
-  timing::Zone zone_;
-  UseForecast out_;
-  std::int64_t used_ = 0;
-  Instant since_{};
-  std::array<double, 24> used_for_{};
-  std::array<double, 24> lived_{};
-};
-
 class Trial {
  public:
   Trial(std::shared_ptr<const workspace::Workspace> workspace, const ForecastWishes& wishes)
@@ -97,12 +38,9 @@ class Trial {
         zone_(timing::Zone::load(workspace_->settings.timezone).value()),
         clock_(wishes.from),
         workers_(clock_, trades()),
-        workers_meter_(workspace_->settings.max_workers, zone_) {
-    workers_meter_.begin(wishes.from);
-    for (const auto& [name, pool] : workspace_->settings.pools) {
-      if (pool.slots > 0) pools_.emplace(name, Meter(pool.slots, zone_)).first->second.begin(wishes.from);
-    }
+        meters_(*workspace_, zone_, wishes.from) {
     for (const auto& [name, loaded] : workspace_->pipelines) {
+      if (loaded.pipeline->freshness) freshness_[name].wanted = *loaded.pipeline->freshness;
       for (const model::Schedule& schedule : loaded.pipeline->schedules) {
         ScheduleForecast& one = schedules_[model::schedule_key(name, schedule.id)];
         one.key = model::schedule_key(name, schedule.id);
@@ -159,13 +97,13 @@ class Trial {
         for (const model::Occurrence& row : decided->occurrences) count(row);
       } else if (const auto* queued = std::get_if<model::RunQueued>(&change)) {
         const model::Run& run = queued->run;
-        open_[run.id] = {run.pipeline, run.trigger == model::TriggerKind::schedule ? run.trigger_id : std::string(),
-                         run.created_at, false};
+        open_[run.id] = {run.pipeline, run.trigger, run.trigger_id, run.created_at, {}};
         ++runs_;
         ++days_[format_rfc3339(run.created_at, zone_.offset_at(run.created_at)).substr(0, 10)];
       } else if (const auto* claimed = std::get_if<model::RunClaimed>(&change)) {
-        started(claimed->run_id, claimed->at);
+        started(*claimed);
       } else if (const auto* ended = std::get_if<model::AttemptEnded>(&change)) {
+        if (ended->event == model::RunEvent::succeed) renewed(open_.at(ended->attempt.run_id).pipeline, clock_.now());
         over(ended->attempt.run_id, clock_.now());
       } else if (const auto* gone = std::get_if<model::QueuedCancelled>(&change)) {
         over(gone->run_id, clock_.now());
@@ -188,25 +126,42 @@ class Trial {
     }
   }
 
-  void started(const std::string& id, Instant at) {
-    Open& run = open_.at(id);
-    run.running = true;
-    const Micros waited = at - run.queued_at;
+  void started(const model::RunClaimed& claim) {
+    Open& run = open_.at(claim.run_id);
+    const Micros waited = claim.at - run.queued_at;
     waits_[run.pipeline].push_back(waited);
-    if (!run.schedule.empty() && waited >= late_after) ++schedules_[run.schedule].late;
-    use(run.pipeline, 1, at);
+    if (run.cause == model::TriggerKind::schedule && waited >= late_after) ++schedules_[run.trigger].late;
+    run.holds = decide::needs(run.pipeline, run.cause, claim.taken);
+    meters_.begins(run.holds, claim.at);
   }
 
   void over(const std::string& id, Instant at) {
     const auto run = open_.extract(id);
-    if (!run.empty() && run.mapped().running) use(run.mapped().pipeline, -1, at);
+    if (!run.empty()) meters_.ends(run.mapped().holds, at);
   }
 
-  void use(const std::string& pipeline, int sign, Instant at) {
-    workers_meter_.change(sign, at);
-    for (const auto& [pool, slots] : workspace_->pipelines.at(pipeline).pipeline->pools) {
-      if (const auto meter = pools_.find(pool); meter != pools_.end()) meter->second.change(sign * slots, at);
+  /// What the pipeline makes is new again, or the time is over: how old did it become?
+  void renewed(const std::string& pipeline, Instant at) {
+    const auto found = freshness_.find(pipeline);
+    if (found == freshness_.end()) return;
+    FreshnessForecast& one = found->second;
+    const auto known = wishes_.fresh.find(pipeline);
+    const Instant before = known == wishes_.fresh.end() ? wishes_.from : std::min(known->second, wishes_.from);
+    const Instant since = renewed_.try_emplace(pipeline, before).first->second;
+    if (at - since > one.oldest) {
+      one.oldest = at - since;
+      one.oldest_at = at;
     }
+    const auto miss = [&](const std::optional<Micros>& limit, FreshnessForecast::Missed& missed) {
+      if (!limit || at - since <= *limit) return;
+      const Instant begins = std::max(since + *limit, wishes_.from);
+      ++missed.times;
+      missed.lasted += at - begins;
+      if (!missed.first) missed.first = begins;
+    };
+    miss(one.wanted.warn_after, one.warn);
+    miss(one.wanted.error_after, one.error);
+    renewed_[pipeline] = at;
   }
 
   Forecast sum(Instant until) {
@@ -230,17 +185,23 @@ class Trial {
       pipeline.wait = spread_of(std::move(waits_[name]));
       pipeline.runs = pipeline.wait.count;
     }
-    out.workers = workers_meter_.read(wishes_.from, until);
-    for (auto& [name, meter] : pools_) out.pools[name] = meter.read(wishes_.from, until);
+    const std::string root = workspace_->root + "/";
+    for (auto& [thing, use] : meters_.read(until)) {
+      const bool inside = thing.kind == decide::Kind::database && thing.name.starts_with(root);
+      out.uses.emplace(decide::Thing{thing.kind, inside ? thing.name.substr(root.size()) : thing.name}, use);
+    }
+    for (const auto& [name, one] : freshness_) renewed(name, until);
+    out.freshness = std::move(freshness_);
     out.surprises = clock_surprises(*workspace_, wishes_.from, until);
     return out;
   }
 
   struct Open {
     std::string pipeline;
-    std::string schedule;
+    model::TriggerKind cause = model::TriggerKind::manual;
+    std::string trigger;
     Instant queued_at{};
-    bool running = false;
+    std::vector<decide::Need> holds;  ///< none: it waits
   };
 
   std::shared_ptr<const workspace::Workspace> workspace_;
@@ -255,8 +216,9 @@ class Trial {
   std::map<std::string, std::vector<Micros>> waits_;
   std::map<std::string, ScheduleForecast> schedules_;
   std::map<std::string, std::pair<Instant, std::int64_t>> newest_rows_;  ///< by schedule: begin and count
-  std::map<std::string, Meter> pools_;
-  Meter workers_meter_;
+  Meters meters_;
+  std::map<std::string, FreshnessForecast> freshness_;
+  std::map<std::string, Instant> renewed_;  ///< by pipeline: when what it makes was new
   std::map<std::string, std::int64_t> days_;
   std::int64_t runs_ = 0;
 };
@@ -316,12 +278,6 @@ std::vector<ClockSurprise> clock_surprises(const workspace::Workspace& workspace
   return out;
 }
 
-double UseForecast::busiest() const {
-  double mean_of_it = 0;
-  for (const Hour& hour : hours) mean_of_it = std::max(mean_of_it, hour.mean);
-  return all > 0 ? mean_of_it / static_cast<double>(all) : 0;
-}
-
 std::int64_t Forecast::without_run() const {
   std::int64_t sum = 0;
   for (const ScheduleForecast& schedule : schedules) sum += schedule.without_run();
@@ -334,10 +290,18 @@ Micros Forecast::longest_wait() const {
   return most;
 }
 
-double Forecast::busiest() const {
-  double most = workers.busiest();
-  for (const auto& [name, pool] : pools) most = std::max(most, pool.busiest());
+std::pair<decide::Thing, double> Forecast::busiest() const {
+  std::pair<decide::Thing, double> most{{decide::Kind::worker, "worker"}, 0};
+  for (const auto& [thing, use] : uses) {
+    if (use.busiest() > most.second) most = {thing, use.busiest()};
+  }
   return most;
+}
+
+std::int64_t Forecast::stale() const {
+  std::int64_t sum = 0;
+  for (const auto& [name, one] : freshness) sum += one.worst().times;
+  return sum;
 }
 
 Result<Forecast> forecast(std::shared_ptr<const workspace::Workspace> workspace, const ForecastWishes& wishes) {

@@ -2,17 +2,19 @@
 // has shown, and without executing a step (`eider simulate`). Reads nothing and writes nothing. One thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "model/pipeline.h"
+#include "sim/meters.h"
 #include "workspace/load.h"
 
 namespace eider::sim {
@@ -28,6 +30,7 @@ struct ForecastWishes {
   Micros assumed = std::chrono::seconds(1);  ///< a run of a pipeline without history
   std::map<std::string, RunTimes> times;     ///< by pipeline
   std::map<std::string, bool> paused;        ///< schedules that are paused or active now, whatever their file says
+  std::map<std::string, Instant> fresh;      ///< by pipeline: when its newest successful run ended
   /// Now and then, with the part that is done. May be empty.
   std::function<void(double done)> progress;
 };
@@ -61,19 +64,20 @@ struct PipelineForecast {
   bool known = false;  ///< from history
 };
 
-/// How much of something countable is in use. By the hour of the day in the workspace's time zone.
-struct UseForecast {
-  std::int64_t all = 0;  ///< slots
-  struct Hour {
-    double mean = 0;
-    std::int64_t most = 0;
+/// How old a pipeline's data becomes, beside what its file says it may be.
+struct FreshnessForecast {
+  model::Freshness wanted;
+  Micros oldest{};
+  Instant oldest_at{};
+  struct Missed {
+    std::int64_t times = 0;
+    Micros lasted{};  ///< in all
+    std::optional<Instant> first{};
   };
-  std::array<Hour, 24> hours{};
-  double mean = 0;
-  std::int64_t most = 0;
-  Instant most_at{};  ///< when that was so for the first time
-  /// Of the hour of the day that is used most, as a part of all.
-  double busiest() const;
+  Missed warn{};
+  Missed error{};
+  /// Of the later of the two limits that there are.
+  const Missed& worst() const { return wanted.error_after ? error : warn; }
 };
 
 /// A change of the clocks that a schedule feels.
@@ -99,12 +103,14 @@ struct Forecast {
   std::int64_t left_over = 0;  ///< runs that have not ended: the workspace makes more than it can do
   std::vector<ScheduleForecast> schedules;
   std::map<std::string, PipelineForecast> pipelines;
-  std::map<std::string, UseForecast> pools;
-  UseForecast workers;
+  std::map<decide::Thing, UseForecast> uses;           ///< of what is limited
+  std::map<std::string, FreshnessForecast> freshness;  ///< by pipeline, of those that say what they want
   std::vector<ClockSurprise> surprises;
   std::int64_t without_run() const;
   Micros longest_wait() const;
-  double busiest() const;  ///< of any pool, or of the workers
+  /// Of all that is limited: what is used most in its busiest hour of the day, and the part of it.
+  std::pair<decide::Thing, double> busiest() const;
+  std::int64_t stale() const;  ///< times that data becomes older than it may be
 };
 
 /// More instants than that are refused: fewer days do as well.

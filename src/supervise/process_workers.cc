@@ -221,6 +221,10 @@ struct ProcessWorkers::Impl {
       tell(AttemptPublished{std::move(*published)});
     } else if (auto* adopted = std::get_if<wire::Adopted>(&message); adopted != nullptr && ours(*adopted)) {
       live.over.with_server = false;  // it did not end with its server
+      // Told while no server listened; what was recorded before says nothing new.
+      for (const wire::Publication& one : adopted->published) {
+        tell(AttemptPublished{wire::Published{adopted->run_id, adopted->attempt, one}});
+      }
       tell(AttemptAdopted{std::move(*adopted)});
     } else if (auto* done = std::get_if<wire::Finished>(&message); done != nullptr && ours(done->result)) {
       finished(live, std::move(done->result));

@@ -91,6 +91,10 @@ TEST_F(Recovery, ALiveAttemptIsAdoptedFollowedAndCancelled) {
   EXPECT_TRUE(traces.lock_held);
   EXPECT_FALSE(traces.result_there);
   workers_->adopt("a", 1);
+  // What it published while nobody listened is told like any other publication.
+  const AttemptPublished told = wait_for<AttemptPublished>("a");
+  EXPECT_EQ(told.published.attempt, 1);
+  EXPECT_EQ(told.published.publication.asset, "raw.x");
   const AttemptAdopted adopted = wait_for<AttemptAdopted>("a");
   EXPECT_EQ(adopted.state.pid, pid);
   ASSERT_EQ(adopted.state.published.size(), 1u);

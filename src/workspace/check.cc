@@ -32,6 +32,7 @@ class Checker {
     publishes();
     output_names();
     database();
+    freshness();
     check_limits(pipeline_, around_);
   }
 
@@ -92,6 +93,15 @@ class Checker {
       } else if (trigger.debounce) {
         warn(key("batch"), "has no effect with debounce, which implies it");
       }
+    }
+  }
+
+  void freshness() {
+    if (!pipeline_.freshness) return;
+    const auto& [warn_after, error_after] = *pipeline_.freshness;
+    if (!warn_after && !error_after) complain("freshness", "says nothing; expected warn_after, error_after or both");
+    if (warn_after && error_after && *error_after < *warn_after) {
+      complain("freshness.error_after", fmt::format("is less than warn_after ({})", format_duration(*warn_after)));
     }
   }
 

@@ -26,7 +26,11 @@ constexpr int kSampled = 400;
 class ScheduleChecker {
  public:
   ScheduleChecker(const model::Pipeline& pipeline, std::size_t index, const Surroundings& around)
-      : schedule_(pipeline.schedules[index]), index_(index), around_(around), rule_(rule_of(schedule_.timing)) {}
+      : max_active_runs_(pipeline.max_active_runs),
+        schedule_(pipeline.schedules[index]),
+        index_(index),
+        around_(around),
+        rule_(rule_of(schedule_.timing)) {}
 
   void all() {
     timing();
@@ -213,6 +217,8 @@ class ScheduleChecker {
     const Schedule usual;
     if (schedule_.overlap != Overlap::queue && schedule_.queue_limit != usual.queue_limit) {
       warn(key("queue_limit"), "has no effect without overlap: queue");
+    } else if (max_active_runs_ == 0 && schedule_.queue_limit != usual.queue_limit) {
+      warn(key("queue_limit"), "has no effect with max_active_runs: 0, which lets every instant wait");
     }
     if (!schedule_.note.empty() && !schedule_.paused) warn(key("note"), "has no effect without paused: true");
     if (schedule_.timing.at && schedule_.pause_after_failures > 1) {
@@ -230,6 +236,7 @@ class ScheduleChecker {
     }
   }
 
+  const int max_active_runs_;
   const Schedule& schedule_;
   const std::size_t index_;
   const Surroundings& around_;

@@ -8,6 +8,7 @@ namespace eider::workspace {
 namespace {
 
 using model::Database;
+using model::Freshness;
 using model::Partitions;
 using model::Publish;
 using model::Resources;
@@ -91,7 +92,8 @@ constexpr Key kScheduleKeys[] = {
     {.name = "end", .type = Type::time, .read = into<Schedule, &Schedule::end>,
      .about = "It is not due after. Default: without a bound."},
     {.name = "jitter", .type = Type::duration, .read = into<Schedule, &Schedule::jitter>,
-     .about = "It is due by up to this much later, always by the same amount: many schedules with one rule are spread.",
+     .about = "It is due by up to this much later (at most 1d), always by the same amount: many schedules with one rule "
+              "are spread.",
      .fallback = "0s", .most = kMonth / 30},
     {.name = "paused", .type = Type::boolean, .read = into<Schedule, &Schedule::paused>,
      .about = "A schedule that is new starts paused. What `schedule pause` and `schedule resume` said stays.",
@@ -225,10 +227,22 @@ constexpr Key kResourcesKeys[] = {
      .about = "DuckDB's memory limit. A run waits until the sum over running runs leaves room for it.",
      .least = 16 * kMiB},
     {.name = "temp", .type = Type::size, .read = into<Resources, &Resources::temp_bytes>,
-     .about = "What DuckDB may spill to disk.", .least = 0},
+     .about = "What DuckDB may spill to disk.", .least = 1},
 };
 constexpr Section kResources = {
     .name = "resources", .title = "resources", .about = "What one run may use.", .keys = kResourcesKeys};
+
+constexpr Key kFreshnessKeys[] = {
+    {.name = "warn_after", .type = Type::duration, .read = into<Freshness, &Freshness::warn_after>,
+     .about = "Older than this is worth a look.", .least = kMillisecond},
+    {.name = "error_after", .type = Type::duration, .read = into<Freshness, &Freshness::error_after>,
+     .about = "Older than this is wrong; not less than `warn_after`.", .least = kMillisecond},
+};
+constexpr Section kFreshness = {
+    .name = "freshness", .title = "freshness",
+    .about = "How old what the pipeline makes may be: the time since its newest successful run ended. `eider doctor` "
+             "names what is older, `eider simulate` says when it will be.",
+    .keys = kFreshnessKeys};
 
 constexpr Key kPipelineKeys[] = {
     {.name = "pipeline", .type = Type::name, .read = into<P, &P::pipeline, &model::Pipeline::name>,
@@ -280,11 +294,13 @@ constexpr Key kPipelineKeys[] = {
      .about = "What becomes of a run that its machine or server interrupted: it is tried again, at most three times, "
               "or has failed.",
      .fallback = "retry", .choices = "retry fail"},
+    {.name = "freshness", .type = Type::section, .read = into<P, &P::pipeline, &model::Pipeline::freshness>,
+     .about = "How old what it makes may be.", .of = &kFreshness},
 };
 constexpr Section kPipeline = {
     .name = "pipeline", .title = "pipelines/*.yaml",
     .about = "One pipeline a file. A file with an error disables its pipeline only.", .keys = kPipelineKeys,
-    .later = "freshness rate rates calendars params alerts notify paused tags owner"};
+    .later = "rate rates calendars params alerts notify paused tags owner"};
 
 // clang-format on
 
@@ -294,8 +310,8 @@ const Section& pipeline_section() { return kPipeline; }
 
 std::vector<const Section*> all_sections() {
   std::vector<const Section*> all = settings_sections();
-  for (const Section* section :
-       {&kPipeline, &kSchedule, &kTrigger, &kStep, &kPublish, &kPartitions, &kDatabase, &kResources, &kRetry}) {
+  for (const Section* section : {&kPipeline, &kSchedule, &kTrigger, &kStep, &kPublish, &kPartitions, &kDatabase,
+                                 &kResources, &kRetry, &kFreshness}) {
     all.push_back(section);
   }
   for (const Section* section : calendar_sections()) all.push_back(section);

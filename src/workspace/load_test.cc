@@ -55,8 +55,13 @@ TEST(LoadErrors, KeysAndShapes) {
                                                 "description, database, pool, pools, timezone, schedules, triggers, "
                                                 "steps, publishes, partitions, timeout, queue_timeout, resources, "
                                                 "retry, max_active_runs, priority, locks, concurrency_key, "
-                                                "on_interrupt; did you mean \"timeout\"?"));
-  EXPECT_EQ(said(steps + "freshness: 1h\n"), one("5:1: error: freshness: is not supported by this version of Eider"));
+                                                "on_interrupt, freshness; did you mean \"timeout\"?"));
+  EXPECT_EQ(said(steps + "alerts: []\n"), one("5:1: error: alerts: is not supported by this version of Eider"));
+  EXPECT_EQ(said(steps + "freshness: {warn_after: 26h, error_after: 26h}\n"), Lines{});
+  EXPECT_EQ(said(steps + "freshness: {}\n"),
+            one("5:12: error: freshness: says nothing; expected warn_after, error_after or both"));
+  EXPECT_EQ(said(steps + "freshness: {warn_after: 26h, error_after: 1h}\n"),
+            one("5:43: error: freshness.error_after: is less than warn_after (1d2h)"));
   EXPECT_EQ(said(""), one("1:1: error: steps: is missing, and required"));
   EXPECT_EQ(said("steps: []\n"), one("2:8: error: steps: is empty; a pipeline needs at least one step"));
   EXPECT_EQ(said("steps:\n"), one("2:7: error: steps: is empty; a pipeline needs at least one step"));

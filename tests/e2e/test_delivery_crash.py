@@ -200,3 +200,33 @@ def test_what_is_pending_when_all_dies_is_delivered_in_order(workspace):
     assert [one["event_id"] for one in server.deliveries("p/t")] == events
     ended = [line.split()[1] for line in journal(workspace) if line.startswith("end")]
     assert ended == events
+
+
+@pytest.mark.parametrize("end", ["fails", "is cancelled"])
+def test_what_an_adopted_run_published_while_no_server_lived_is_delivered(workspace, end):
+    """Published with a step, and then the run does not succeed: the data is there, so its event is, and what it owes."""
+    workspace.pipeline("p", textwrap.dedent("""
+        steps:
+          - { id: b, shell: true, run: "until test -e begin; do sleep 0.02; done; echo $EIDER_RUN_ID > $EIDER_OUT_B" }
+          - { id: c, needs: [b], shell: true, run: "until test -e go; do sleep 0.02; done; exit 9" }
+        publishes: [{ asset: p.b, path: data/b.out, after: b }]
+    """))
+    workspace.pipeline("q", "triggers: [{ id: t, assets: [p.b] }]\nsteps: [{ id: s, run: [\"true\"] }]\n")
+    server = workspace.serve(*CLOCK)
+    run = server.start("p")
+    server.wait_running(run)
+    server.kill()
+    (workspace.root / "begin").touch()
+    wait_for(lambda: (workspace.root / "data/b.out").exists(), "the step has published")
+    server = workspace.serve(*CLOCK)
+    [event] = wait_for(lambda: server.events("p.b"), "its event is recorded at once")
+    assert event["run_id"] == run
+    [consumer_run] = wait_for(lambda: server.runs("q"), "its consumer runs")
+    if end == "fails":
+        (workspace.root / "go").touch()
+    else:
+        server.post(f"/api/v1/runs/{run}/cancel", {})
+    assert server.wait_end(run)["state"] == ("failed" if end == "fails" else "cancelled")
+    assert server.wait_end(consumer_run["id"])["state"] == "succeeded"
+    settle(server)
+    assert len(server.events("p.b")) == 1

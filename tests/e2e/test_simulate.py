@@ -150,3 +150,71 @@ def test_what_a_calendar_excludes_is_counted_once(workspace):
     instants = 2 * 288 - 1  # the first midnight is now
     assert schedule["due"] == instants and schedule["run"] == 2 * 192, schedule
     assert schedule["not_run"] == {"ExcludedByCalendar": instants - 2 * 192}
+
+
+def test_rates_locks_files_and_memory_are_measured(workspace):
+    """Each hour one run of half an hour holds a lock, a file and half of the memory; its pool allows two starts a day."""
+    workspace.write("eider.yaml", "workers: { max: 4 }\nresources: { memory: 2GB }\n"
+                                  "pools: { api: { rate: 2/1h }, few: { rate: 2/24h } }\n")
+    workspace.pipeline("hourly", "database: house.duckdb\npools: { api: 1 }\nlocks: { house: write }\n"
+                                 "resources: { memory: 1GB }\n"
+                                 "schedules: [{ id: s, cron: \"0 * * * *\" }]\n" + STEP)
+    workspace.pipeline("reader", "database: { file: house.duckdb, mode: read }\nlocks: { house: read }\n"
+                                 "schedules: [{ id: s, cron: \"0 4 * * *\" }]\n" + STEP)
+    workspace.pipeline("rare", "pools: { few: 1 }\nschedules: [{ id: s, cron: \"0 */6 * * *\", overlap: queue }]\n" + STEP)
+    found = simulate(workspace, "--assume", "30m", days=10)
+    assert found["locks"]["house"]["holders"] == 1 and found["locks"]["house"]["max"] == 1
+    assert round(found["locks"]["house"]["hours"][12]["mean"], 2) == 0.5
+    assert found["locks"]["house"]["hours"][4]["mean"] > 0.9, "first the hourly one, then the reader"
+    assert found["files"]["house.duckdb"]["hours"] == found["locks"]["house"]["hours"]
+    assert found["memory"]["bytes"] == 2_000_000_000 and found["memory"]["max"] == 1_000_000_000
+    assert round(found["memory"]["busiest_hour"], 2) == 0.25
+    api = found["rates"]["api"]
+    assert api["starts"] == 2 and api["max"] == 1 and round(api["hours"][12]["mean"], 2) == 1, "one in each hour"
+    few = found["rates"]["few"]
+    assert few["starts"] == 2 and few["max"] == 2 and few["busiest_hour"] > 0.9, "it is used up"
+    assert by(found["schedules"], "schedule", "rare/s")["not_run"]["QueueFull"] > 10
+    shown = workspace.cli("simulate", "--days", "10", "--assume", "30m", expect=0).stdout
+    for name in ("lock house", "file house.duckdb", "memory", "rate api", "rate few", "workers"):
+        assert f"\n{name} " in shown, name
+    over = workspace.cli("simulate", "--days", "10", "--assume", "30m", "--max-use", "0.8", expect=1)
+    assert "1.00 of lock house is in use in its busiest hour; --max-use is 0.8" in over.stderr
+
+
+def test_data_that_becomes_too_old(workspace, make_workspace):
+    """Each morning but on Sundays, an hour a run: on Mondays the data is 48 hours old, which is more than 30 and 40."""
+    workspace.write("calendars/sundays.yaml", "weekdays: [sun]\n")
+
+    def at_six(wanted, more=""):
+        return f"schedules: [{{ id: s, cron: \"0 6 * * *\"{more} }}]\nfreshness: {wanted}\n" + STEP
+
+    workspace.pipeline("marts", at_six("{ warn_after: 30h, error_after: 40h }", ", exclude: [sundays]"))
+    workspace.pipeline("raw", at_six("{ warn_after: 25h }"))
+    found = simulate(workspace, "--assume", "1h", days=28)  # from a Thursday on
+    marts = by(found["freshness"], "pipeline", "marts")
+    assert marts["warn_after_seconds"] == 30 * 3600 and marts["oldest_seconds"] == 48 * 3600
+    assert marts["warn"] == {"times": 4, "seconds": 4 * 18 * 3600, "first_at": "2026-01-04T13:00:00Z"}
+    assert marts["error"] == {"times": 4, "seconds": 4 * 8 * 3600, "first_at": "2026-01-04T23:00:00Z"}
+    raw = by(found["freshness"], "pipeline", "raw")
+    assert raw["error_after_seconds"] is None and raw["warn"] == {"times": 0, "seconds": 0, "first_at": None}
+    always = ["simulate", "--days", "28", "--from", "2026-01-01T00:00:00Z", "--assume", "1h"]
+    workspace.cli(*always, "--max-stale", "4", expect=0)
+    over = workspace.cli(*always, "--max-stale", "3", expect=1)
+    assert "data becomes too old 4 times; --max-stale is 3" in over.stderr
+    other = make_workspace("other")
+    other.pipeline("marts", at_six("{ warn_after: 30h, error_after: 40h }"))
+    changes = json.loads(workspace.cli(*always, "--against", str(other.root), "--json", expect=0).stdout)["changes"]
+    assert by(changes, "what", "freshness of marts")["text"] == (
+        "4 times older than warn_after, was 0; 4 times older than error_after, was 0")
+
+
+def test_how_old_data_is_now_counts_from_its_newest_success(workspace):
+    workspace.pipeline("p", "freshness: { error_after: 1h }\nschedules: [{ id: s, cron: \"0 2 * * *\" }]\n" + STEP)
+    workspace.cli("run", "p", expect=0)
+    ended = workspace.json("runs", "list")["items"][0]["finished_at"]
+    found = by(simulate(workspace, days=1, start="2099-01-01T00:00:00Z")["freshness"], "pipeline", "p")
+    assert found["error"]["times"] == 2, "now, and again at the end of the day"
+    assert found["error"]["first_at"] == "2099-01-01T00:00:00Z" and ended < "2099"
+    for wrong, said in (("{}", "says nothing"), ("{ warn_after: 2h, error_after: 1h }", "is less than warn_after (2h)")):
+        workspace.pipeline("wrong", f"freshness: {wrong}\n" + STEP)
+        assert said in workspace.cli("validate", expect=2).stdout

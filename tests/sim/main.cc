@@ -79,23 +79,28 @@ int live_seeds(const Wishes& wishes) {
   return 0;
 }
 
-int find_mistakes(const Wishes& wishes) {
-  int missed = 0;
-  for (const Mutation mutation : eider::sim::all_mutations) {
-    std::uint64_t seed = 1;
-    std::optional<eider::sim::Finding> finding;
-    while (seed <= wishes.patience && !finding) {
-      finding = eider::sim::live(eider::sim::make_plan(seed), mutation).finding;
-      if (!finding) ++seed;
-    }
-    if (finding) {
-      fmt::print("{:<20} found by seed {:>3}: {}: {}\n", to_text(mutation), seed, finding->law, finding->what);
-    } else {
-      fmt::print("{:<20} NOT FOUND within {} seeds\n", to_text(mutation), wishes.patience);
-      ++missed;
-    }
+/// True: found.
+bool find_mistake(const Wishes& wishes, Mutation mutation) {
+  for (std::uint64_t seed = 1; seed <= wishes.patience; ++seed) {
+    const auto finding = eider::sim::live(eider::sim::make_plan(seed), mutation).finding;
+    if (!finding) continue;
+    fmt::print("{:<20} found by seed {:>3}: {}: {}\n", to_text(mutation), seed, finding->law, finding->what);
+    return true;
   }
-  return missed == 0 ? 0 : 1;
+  fmt::print("{:<20} NOT FOUND within {} seeds\n", to_text(mutation), wishes.patience);
+  return false;
+}
+
+int find_mistakes(const Wishes& wishes) {
+  const auto& all = eider::sim::all_mutations;
+  const Tally missed = sum(share_out(wishes.jobs, [&](int part) {
+    Tally tally;
+    for (auto i = static_cast<std::size_t>(part); i < std::size(all); i += static_cast<std::size_t>(wishes.jobs)) {
+      if (!find_mistake(wishes, all[i])) tally.failing_seed = wishes.patience;
+    }
+    return tally;
+  }));
+  return missed.failing_seed == 0 ? 0 : 1;
 }
 
 /// The days in as many lives as there are jobs, each of its own seed.
