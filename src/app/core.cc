@@ -73,6 +73,17 @@ std::string what_changed(const workspace::Reloaded& reloaded) {
   return out.empty() ? "nothing has changed" : out;
 }
 
+/// SQLite takes an empty file for a new database. Beside folders of runs it is one whose content is gone.
+Result<void> refuse_lost_state(const wire::Layout& layout) {
+  std::error_code failed;
+  const bool is_empty = std::filesystem::file_size(layout.state_db(), failed) == 0 && !failed;
+  if (!is_empty || std::filesystem::is_empty(layout.runs_folder(), failed) || failed) return {};
+  return Error{ErrorCode::corrupt,
+               fmt::format("{} is empty, and {} holds runs: what it held is lost. It is left as it is: put a backup in "
+                           "its place, or move both away to begin anew",
+                           layout.state_db(), layout.runs_folder())};
+}
+
 }  // namespace
 
 std::string find_duckdb_library() {
@@ -114,6 +125,7 @@ Result<void> Core::build() {
   auto lock = wire::take_workspace_lock(layout_, options_.foreground_pipeline);
   if (!lock) return lock.error();
   server_lock_ = std::move(*lock);
+  if (auto whole = refuse_lost_state(layout_); !whole) return whole.error();
   auto store = store::open_sqlite_store({layout_.state_db(), true});
   if (!store) return store.error();
   store_ = std::move(*store);

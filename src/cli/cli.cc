@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 
@@ -119,7 +120,10 @@ int run(int argc, char** argv, const Hooks& hooks) {
                           const char* value = std::getenv(name);
                           return std::string(value ? value : "");
                         }};
-    return run_in(around, std::vector<std::string>(argv + std::min(argc, 1), argv + argc), hooks);
+    const int code = run_in(around, std::vector<std::string>(argv + std::min(argc, 1), argv + argc), hooks);
+    if (screen.out.failure() == 0) return code;
+    screen.error.line(fmt::format("eider: the output can't be written: {}", std::strerror(screen.out.failure())));
+    return code == exit_done ? exit_failed : code;
   } catch (const std::exception& unexpected) {
     std::fprintf(stderr, "eider: %s\n", unexpected.what());
     return exit_failed;

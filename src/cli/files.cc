@@ -1,10 +1,12 @@
 // Verbs on the workspace's files alone.
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
 #include "api/shapes.h"
+#include "base/fd.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "workspace/keys.h"
@@ -48,6 +50,21 @@ Counts count(const workspace::Workspace& loaded) {
   return counts;
 }
 
+/// As a shell reads it back.
+std::string as_word(const std::string& path) {
+  const std::string shown = (path.starts_with('-') ? "./" : "") + safe(path);
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,@%";
+  if (shown.find_first_not_of(plain) == std::string::npos) return shown;
+  std::string out = "'";
+  for (const char c : shown) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+bool ignores_state(const std::filesystem::path& root) {
+  const auto text = read_file((root / ".gitignore").string(), 1 << 20);
+  return text && text->find(".eider") != std::string::npos;
+}
+
 }  // namespace
 
 int init(Session& session) {
@@ -58,7 +75,10 @@ int init(Session& session) {
   for (const std::string& file : *written) {
     session.out().line("made " + safe((std::filesystem::path(asked) / file).lexically_normal().string()));
   }
-  const std::string there = asked == "." ? "" : fmt::format("cd {} && ", safe(asked));
+  if (std::find(written->begin(), written->end(), ".gitignore") == written->end() && !ignores_state(root)) {
+    session.out().line("add `.eider/` to .gitignore: it is Eider's own state");
+  }
+  const std::string there = asked == "." ? "" : fmt::format("cd {} && ", as_word(asked));
   session.out().line(
       fmt::format("next: `{}eider run hello` runs its pipeline once, `eider serve` its schedules", there));
   return exit_done;

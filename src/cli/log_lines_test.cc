@@ -9,7 +9,7 @@ struct Capture {
   std::string text;
   Stream stream;
   explicit Capture(bool terminal)
-      : stream([this](std::string_view bytes) { return text += bytes, true; }, {terminal, false, 80}) {}
+      : stream([this](std::string_view bytes) { return text += bytes, 0; }, {terminal, false, 80}) {}
 };
 
 constexpr const char* kLines = R"({"at":"2026-03-29T01:00:05.5Z","step":"build","stream":"stdout","text":"one\tA"})"

@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <cerrno>
 #include <cstdlib>
 
 #include "base/fd.h"
@@ -14,13 +15,16 @@ Stream stream_of(int fd) {
   kind.terminal = ::isatty(fd) == 1;
   winsize size{};
   if (kind.terminal && ::ioctl(fd, TIOCGWINSZ, &size) == 0) kind.columns = size.ws_col;
-  return Stream([fd](std::string_view bytes) { return write_all(fd, bytes).ok(); }, kind);
+  return Stream([fd](std::string_view bytes) { return write_all(fd, bytes).ok() ? 0 : errno; }, kind);
 }
 
 }  // namespace
 
 void Stream::print(std::string_view bytes) {
-  if (!closed_ && !write_(bytes)) closed_ = true;
+  if (closed_) return;
+  const int error = write_(bytes);
+  closed_ = error != 0;
+  if (error != EPIPE) failure_ = error;
 }
 
 std::string Stream::paint(Colour colour, std::string_view text) const {

@@ -13,7 +13,8 @@ enum class Colour { none, bold, grey, green, red, yellow, blue };
 class Stream {
  public:
   /// False: the reader is gone.
-  using Write = std::function<bool(std::string_view bytes)>;
+  /// Writes all of it; the error number when it can't.
+  using Write = std::function<int(std::string_view bytes)>;
   struct Kind {
     bool terminal = false;
     bool colour = false;
@@ -25,6 +26,8 @@ class Stream {
   void line(std::string_view text) { print(std::string(text) + "\n"); }
   /// The reader is gone (`| head`): what is written is dropped, and a verb that goes on by itself should end.
   bool closed() const { return closed_; }
+  /// Why it was closed, where nobody wanted that (a full disk): an error number; 0: nothing is wrong.
+  int failure() const { return failure_; }
 
   bool terminal() const { return kind_.terminal; }
   std::size_t columns() const { return kind_.columns; }
@@ -37,6 +40,7 @@ class Stream {
   Write write_;
   Kind kind_;
   bool closed_ = false;
+  int failure_ = 0;
 };
 
 struct Screen {

@@ -35,7 +35,7 @@ std::optional<Number> number_in(const std::string& text, Number least, Number mo
   Number value{};
   const char* const end = text.data() + text.size();
   const auto [stopped, failed] = std::from_chars(text.data(), end, value);
-  if (failed != std::errc() || stopped != end || value < least || value > most) return std::nullopt;
+  if (failed != std::errc() || stopped != end || !(value >= least && value <= most)) return std::nullopt;
   return value;
 }
 
@@ -60,6 +60,7 @@ Result<Wishes> wishes_of(const Session& session) {
   if (!options.from.empty()) {
     auto from = parse_rfc3339(options.from);
     if (!from) return Error{ErrorCode::invalid, "--from: " + from.error().message};
+    if (*from < Instant{}) return wrong("--from", options.from, "a time after 1970");
     out.forecast.from = *from;
   }
   auto assumed = duration_option("--assume", options.assume);

@@ -11,7 +11,7 @@ struct CapturedTable {
   std::string text;
   Stream stream;
   explicit CapturedTable(Stream::Kind kind)
-      : stream([this](std::string_view bytes) { return text += bytes, true; }, kind) {}
+      : stream([this](std::string_view bytes) { return text += bytes, 0; }, kind) {}
 };
 
 TEST(Table, AlignsColumnsAndLeavesNoTrailingSpaces) {

@@ -1,6 +1,7 @@
 // What the tests of this module share: the whole program in this process, with everything around it given.
 #pragma once
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -52,9 +53,9 @@ class Program {
     Stream::Kind kind{terminal, false, terminal ? columns : 0};
     const auto into = [this](std::string& text, std::size_t limit) {
       return [this, &text, limit](std::string_view bytes) {
-        if (text.size() >= limit) return false;
+        if (text.size() >= limit) return EPIPE;
         if (on_output) on_output(bytes);
-        return text += bytes, true;
+        return text += bytes, 0;
       };
     };
     Screen screen{Stream(into(outcome.out, out_limit_bytes), kind),

@@ -270,8 +270,9 @@ void VerbTree::Tree::add_runs() {
   text(logs, "--step", options_.step, "STEP", "Of this step only");
   CLI::Option* raw = logs->add_flag("--raw", options_.raw, "The bytes as they were (on a terminal made safe)");
   logs->add_flag("--json", options_.json, "One JSON line a line: at, step, stream, text")->excludes(raw);
-  CLI::App* cancel = verb(&app_, "cancel", "Cancel a run", Verb::cancel,
-                          "  eider cancel 0192f3c4-a1b2-7c3d      SQL is interrupted, programs get SIGTERM and, 10 s later, SIGKILL");
+  CLI::App* cancel =
+      verb(&app_, "cancel", "Cancel a run", Verb::cancel,
+           "  eider cancel 0192f3c4-a1b2-7c3d      SQL is interrupted, programs get SIGTERM and, 10 s later, SIGKILL");
   target(cancel, "RUN", kRunAbout);
   json(cancel);
   CLI::App* retry = verb(&app_, "retry", "Try a failed or cancelled run again, with a fresh budget", Verb::retry,

@@ -16,11 +16,23 @@ class LimitChecker {
   void all() {
     pools();
     concurrency_key();
+    retry();
     sum("resources.memory", pipeline_.resources.memory_bytes, around_.settings.memory_bytes);
     sum("resources.temp", pipeline_.resources.temp_bytes, around_.settings.temp_bytes);
   }
 
  private:
+  void retry() {
+    const model::RetryPolicy& policy = pipeline_.retry;
+    if (policy.max_attempts <= 1) return;
+    if (policy.on.empty())
+      say(Severity::warning, "retry.max_attempts", "has no effect with on: [], which retries nothing");
+    if (policy.backoff > policy.max_backoff) {
+      say(Severity::warning, "retry.backoff",
+          fmt::format("is more than max_backoff ({}), which is all that is waited",
+                      format_duration(policy.max_backoff)));
+    }
+  }
   void say(Severity severity, const std::string& key, std::string message, std::string suggestion = "") {
     const Mark mark = around_.complaints.full() ? Mark{} : locate(around_.root, key);
     around_.complaints.add(severity, mark, key, std::move(message), std::move(suggestion));

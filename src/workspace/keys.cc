@@ -30,7 +30,7 @@ constexpr Key kRetryKeys[] = {
     {.name = "factor", .type = Type::number, .read = into<RetryPolicy, &RetryPolicy::factor>,
      .about = "Each further wait is this many times the one before.", .fallback = "2", .least = 1, .most = 100},
     {.name = "max_backoff", .type = Type::duration, .read = into<RetryPolicy, &RetryPolicy::max_backoff>,
-     .about = "No wait is longer.", .fallback = "5m"},
+     .about = "No wait is longer, but for its jitter.", .fallback = "5m"},
     {.name = "jitter", .type = Type::ratio, .read = into<RetryPolicy, &RetryPolicy::jitter>,
      .about = "Each wait is changed at random by up to this part of it.", .fallback = "10%", .least = 0, .most = 1},
     {.name = "on", .type = Type::choices, .read = into<RetryPolicy, &RetryPolicy::on>,

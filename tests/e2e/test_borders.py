@@ -149,6 +149,7 @@ DAMAGES = {
     "not a database": lambda path: overwrite(path, 0, b"this is a text" * 20),
     "cut": lambda path: os.truncate(path, 5000),
     "zeros": lambda path: overwrite(path, 4096, bytes(os.path.getsize(path) - 4096)),
+    "empty": lambda path: os.truncate(path, 0),
     "one byte": lambda path: os.truncate(path, 1),
     "a foreign one": lambda path: (os.unlink(path), foreign(path)),
 }

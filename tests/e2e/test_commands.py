@@ -358,6 +358,16 @@ def test_a_reader_that_goes_away_is_no_error(workspace):
         assert process.communicate(timeout=60)[1] == b"", arguments
 
 
+def test_an_output_that_cannot_be_written_is_an_error(workspace):
+    """Standard output on a full disk: whoever reads the file later must not take what is there for all."""
+    workspace.pipeline("p", 'steps: [{ id: s, run: ["true"] }]\n')
+    for arguments in (["validate"], ["validate", "--json"], ["schema"], ["completion", "bash"], ["--help"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([str(PROGRAM), "-w", str(workspace.root), *arguments], stdout=full,
+                                  stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
+        assert done.returncode == 1 and "No space left on device" in done.stderr, (arguments, done)
+
+
 def test_serve_tells_what_it_does(workspace):
     """One line an event, for the person who started it."""
     workspace.pipeline("tick", EVERY_MINUTE)
@@ -380,5 +390,10 @@ def test_init_makes_a_workspace_that_works(tmp_path):
     done = anywhere(folder, "run", "hello")
     assert done.returncode == 0, done.stdout + done.stderr
     (folder / "eider.yaml").write_text("workers: { max: 1 }\n")
+    assert ".eider" not in made.stdout, "the made .gitignore says it"
+    (tmp_path / "two words").mkdir()
+    (tmp_path / "two words/.gitignore").write_text("*.csv\n")
+    beside = anywhere(tmp_path, "init", "two words").stdout
+    assert "add `.eider/` to .gitignore" in beside and "`cd 'two words' && eider run hello`" in beside
     again = anywhere(tmp_path, "init", "mine")
     assert again.returncode == 2 and (folder / "eider.yaml").read_text() == "workers: { max: 1 }\n"
