@@ -181,11 +181,7 @@ void Book::apply(const model::RunClaimed& change) {
   run.running = true;
   run.attempt = change.number;
   states_[change.run_id] = RunState::running;
-  if (const model::Pipeline* definition = pipeline(run.pipeline)) {
-    run.pools = definition->pools;
-    run.database = definition->database;
-  }
-  check_use(run.pipeline, use());
+  claim(run);
 }
 
 void Book::end(const std::string& run_id, RunState state) {
@@ -304,8 +300,7 @@ void Book::apply(const model::DeliveriesSkipped& change) {
   }
 }
 
-// ---- what the world and people say
-// -----------------------------------------------------------------------------------
+// ---- what the world and people say ---------------------------------------------------------------------------------
 
 void Book::handed_off(const std::string& run_id, int attempt) {
   if (live_attempt(run_id) != attempt) {

@@ -72,6 +72,11 @@ class Book final : public Ledger {
   std::function<void(const std::string&)> trace;
 
  private:
+  /// What a run has while it runs, as the files say.
+  struct Taken {
+    std::map<std::string, int> pools{};
+    std::map<std::string, model::LockMode> locks{};  ///< a DuckDB file is held like one
+  };
   struct OpenRun {
     std::string pipeline;
     model::TriggerKind trigger = model::TriggerKind::manual;
@@ -82,9 +87,8 @@ class Book final : public Ledger {
     bool catch_up = false;
     Instant not_before{};
     Instant created_at{};
-    Instant turn{};                             ///< among those that wait: age, with ten minutes for a step of priority
-    std::map<std::string, int> pools{};         ///< taken when it was claimed, by the files of then
-    std::optional<model::Database> database{};  ///< the same
+    Instant turn{};  ///< among those that wait: age, with ten minutes for a step of priority
+    Taken taken{};   ///< while it runs: what it took when it was claimed, by the files of then
   };
   static OpenRun open_run(const model::Run& run);
   struct OfSchedule {
@@ -98,8 +102,13 @@ class Book final : public Ledger {
     int data_workers = 0;
     std::map<std::string, int> pipelines;
     std::map<std::string, int> pools;
-    std::map<std::string, int> readers;
+    std::map<std::string, int> readers;  ///< by lock
     std::map<std::string, int> writers;
+  };
+  /// A limit that is exceeded.
+  struct Excess {
+    const char* law;
+    std::string what;
   };
 
   void apply(const model::CursorPlaced& change);
@@ -126,12 +135,16 @@ class Book final : public Ledger {
   void check_schedules();
   void check_claims();
   void check_queue();
-  void check_use(const std::string& pipeline, const Use& use);
+  // book_limits.cc: what runs take, and who may start.
+  static Taken taken(const model::Pipeline& definition);
+  static void take(Use& use, const OpenRun& run);
   Use use() const;
+  void claim(OpenRun& run);
+  std::optional<Excess> excess(const OpenRun& run, const Use& use) const;
   bool fits(const OpenRun& run, const Use& use) const;
   /// An earlier turn that has waited for five minutes may keep something from it that it needs as well.
   bool may_be_kept_from(const OpenRun& run) const;
-  static bool share(const model::Pipeline& one, const model::Pipeline& other);
+  static bool share(const OpenRun& one, const Taken& of_one, const OpenRun& other, const Taken& of_other);
   void end(const std::string& run_id, model::RunState state);
   void owe(const std::vector<model::Delivery>& owed);
   const model::Pipeline* pipeline(const std::string& name) const;

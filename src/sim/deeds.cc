@@ -132,7 +132,7 @@ void Life::act_as_person(const Action& action) {
   const std::string pipeline = some_pipeline(action.a);
   switch (action.deed) {
     case Deed::person_starts:
-      return ask_for_run(pipeline, action.b % 2 == 0, action.b % 3 == 0 ? fmt::format("key{}", action.b % 5) : "");
+      return ask_for_run(pipeline, action.b % 2 == 0, action.b % 3 != 0 ? fmt::format("key{}", action.b / 6 % 2) : "");
     case Deed::person_floods:
       for (std::uint64_t i = 0; i < 5 + action.b % 40; ++i) ask_for_run(pipeline, i % 4 != 0, "");
       return;

@@ -50,7 +50,8 @@ Result<bool> FaultyStore::apply_mutated(const model::ChangeSet& changes) {
   }
   if (queued && mutation_ == Mutation::forgotten_key) queued->idempotency_key.clear();
   auto applied = behind().apply(changed);
-  if (!applied || *applied || !queued || mutation_ != Mutation::instant_twice) return applied;
+  const bool of_an_instant = queued && queued->scheduled_for;
+  if (!applied || *applied || !of_an_instant || mutation_ != Mutation::instant_twice) return applied;
   queued->occurrence_id = queued->id;
   for (model::Change& change : changed) {
     if (auto* decided = std::get_if<model::OccurrencesDecided>(&change)) decided->occurrences.clear();
@@ -101,8 +102,9 @@ void FaultyStore::power_failed() {
 Result<store::OpenState> FaultyStore::load_open() {
   auto open = behind().load_open();
   if (!open || mutation_ == Mutation::none) return open;
-  if (mutation_ == Mutation::uncounted_slots) {
-    for (model::Attempt& attempt : open->live_attempts) attempt.taken = {};
+  for (model::Attempt& attempt : open->live_attempts) {
+    if (mutation_ == Mutation::uncounted_slots) attempt.taken = {};
+    if (mutation_ == Mutation::uncounted_locks) attempt.taken.locks.clear();
   }
   if (mutation_ == Mutation::forgotten_cursor && std::exchange(after_a_crash_, false)) open->cursors.clear();
   return open;

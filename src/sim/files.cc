@@ -44,7 +44,7 @@ std::string Files::change(std::uint64_t a, std::uint64_t b, Instant now) {
     file.state = State::good;
     return fmt::format("{} is good again", at->first);
   }
-  switch (dice.below(4)) {
+  switch (dice.below(5)) {
     case 0:
       file.state = State::gone;
       return fmt::format("{} is gone", at->first);
@@ -61,6 +61,10 @@ std::string Files::change(std::uint64_t a, std::uint64_t b, Instant now) {
         return fmt::format("{} has another rule", at->first);
       }
       [[fallthrough]];
+    case 3:
+      file.pipeline.locks["house"] = dice.one_of({model::LockMode::read, model::LockMode::write});
+      load(file);
+      return fmt::format("{} takes another lock", at->first);
     default:
       settings_.pools["heavy"].slots = dice.one_of({1, 2});
       settings_.max_workers = dice.one_of({2, 4, 8});

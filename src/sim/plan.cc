@@ -6,6 +6,7 @@ namespace eider::sim {
 namespace {
 
 using namespace std::chrono_literals;
+using model::LockMode;
 using model::Misfire;
 using model::Overlap;
 
@@ -69,6 +70,14 @@ void connect(Dice& dice, std::map<std::string, model::Pipeline>& pipelines) {
       assets.push_back(publish.asset);
       pipeline.publishes.push_back(std::move(publish));
     }
+  }
+}
+
+/// What keeps runs apart, from dice of its own.
+void limit(Dice dice, Plan& plan) {
+  for (auto& [name, pipeline] : plan.pipelines) {
+    if (dice.one_in(4)) pipeline.locks["house"] = dice.one_of({LockMode::read, LockMode::read, LockMode::write});
+    if (dice.one_in(6)) pipeline.locks["garden"] = LockMode::write;
   }
 }
 
@@ -153,6 +162,7 @@ Plan make_plan(std::uint64_t seed) {
     plan.pipelines[one.name] = std::move(one);
   }
   connect(dice, plan.pipelines);
+  limit(Dice(mixed(seed, "limits")), plan);
   Micros at{};
   for (int i = 6 + dice.below(25); i > 0; --i) {
     // Much of what is wrong shows only when two things happen together, or when something is due.

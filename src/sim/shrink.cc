@@ -43,6 +43,7 @@ std::string describe_files(const Plan& plan) {
     if (pipeline.database) {
       out += fmt::format(", {} {}", pipeline.database->read_only ? "reads" : "writes", pipeline.database->file);
     }
+    for (const auto& [lock, mode] : pipeline.locks) out += fmt::format(", {}s lock {}", model::to_text(mode), lock);
     if (pipeline.queue_timeout) out += fmt::format(", queue_timeout {}", format_duration(*pipeline.queue_timeout));
     for (const model::Publish& publish : pipeline.publishes) out += ", makes " + publish.asset;
     for (const model::Trigger& trigger : pipeline.triggers) {
