@@ -124,6 +124,8 @@ Book::OpenRun Book::open_run(const model::Run& run) {
   out.pipeline = run.pipeline;
   out.trigger = run.trigger;
   out.trigger_id = run.trigger_id;
+  out.partition = run.partition;
+  out.params = run.params;
   out.attempt = run.attempt;
   out.catch_up = run.catch_up;
   out.not_before = run.not_before;

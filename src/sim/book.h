@@ -76,11 +76,14 @@ class Book final : public Ledger {
   struct Taken {
     std::map<std::string, int> pools{};
     std::map<std::string, model::LockMode> locks{};  ///< a DuckDB file is held like one
+    std::string key{};                               ///< value of the pipeline's concurrency_key, with its name
   };
   struct OpenRun {
     std::string pipeline;
     model::TriggerKind trigger = model::TriggerKind::manual;
     std::string trigger_id;
+    std::string partition;
+    std::string params;
     bool running = false;
     int attempt = 0;
     bool cancel_asked = false;
@@ -101,6 +104,7 @@ class Book final : public Ledger {
     int workers = 0;
     int data_workers = 0;
     std::map<std::string, int> pipelines;
+    std::map<std::string, int> keys;
     std::map<std::string, int> pools;
     std::map<std::string, int> readers;  ///< by lock
     std::map<std::string, int> writers;
@@ -136,7 +140,7 @@ class Book final : public Ledger {
   void check_claims();
   void check_queue();
   // book_limits.cc: what runs take, and who may start.
-  static Taken taken(const model::Pipeline& definition);
+  static Taken taken(const model::Pipeline& definition, const OpenRun& run);
   static void take(Use& use, const OpenRun& run);
   Use use() const;
   void claim(OpenRun& run);

@@ -23,8 +23,12 @@ bool have_one_in_common(const std::map<std::string, T>& a, const std::map<std::s
 
 }  // namespace
 
-Book::Taken Book::taken(const model::Pipeline& definition) {
+Book::Taken Book::taken(const model::Pipeline& definition, const OpenRun& run) {
   Taken out;
+  // Runs have one parameter here, or none, so all of them stand for it. Not to have the value is a value like others.
+  if (const std::string& key = definition.concurrency_key; !key.empty()) {
+    out.key = fmt::format("{} {}={}", run.pipeline, key, key == "partition" ? run.partition : run.params);
+  }
   out.pools = definition.pools;
   for (const auto& [name, mode] : definition.locks) out.locks["lock " + name] = mode;
   if (const auto& database = definition.database) {
@@ -37,6 +41,7 @@ void Book::take(Use& use, const OpenRun& run) {
   ++use.workers;
   use.data_workers += run.trigger == model::TriggerKind::data ? 1 : 0;
   ++use.pipelines[run.pipeline];
+  if (!run.taken.key.empty()) ++use.keys[run.taken.key];
   for (const auto& [pool, slots] : run.taken.pools) use.pools[pool] += slots;
   for (const auto& [name, mode] : run.taken.locks) {
     ++(mode == model::LockMode::read ? use.readers : use.writers)[name];
@@ -66,6 +71,9 @@ std::optional<Book::Excess> Book::excess(const OpenRun& run, const Use& use) con
   if (definition.max_active_runs > 0 && active > definition.max_active_runs) {
     return Excess{"I3", fmt::format("{} runs of {} at once", active, run.pipeline)};
   }
+  if (of(use.keys, run.taken.key) > 1) {
+    return Excess{"I3", fmt::format("{} runs at once of {}", of(use.keys, run.taken.key), run.taken.key)};
+  }
   for (const auto& [pool, slots] : run.taken.pools) {
     const int all = settings.pools.at(pool).slots;
     if (of(use.pools, pool) > all) {
@@ -86,7 +94,7 @@ std::optional<Book::Excess> Book::excess(const OpenRun& run, const Use& use) con
 void Book::claim(OpenRun& run) {
   const model::Pipeline* definition = pipeline(run.pipeline);
   if (!definition) return violated("I8", "a run of " + run.pipeline + " is claimed, and the pipeline is not there");
-  run.taken = taken(*definition);
+  run.taken = taken(*definition, run);
   if (const auto found = excess(run, use())) violated(found->law, found->what);
 }
 
@@ -94,7 +102,7 @@ bool Book::fits(const OpenRun& run, const Use& use) const {
   const model::Pipeline* definition = pipeline(run.pipeline);
   if (!definition || run.not_before > clock_.now()) return false;
   OpenRun started = run;
-  started.taken = taken(*definition);
+  started.taken = taken(*definition, run);
   Use with_it = use;
   take(with_it, started);
   return !excess(started, with_it);
@@ -106,13 +114,13 @@ bool Book::share(const OpenRun& one, const Taken& of_one, const OpenRun& other, 
 }
 
 bool Book::may_be_kept_from(const OpenRun& run) const {
-  const Taken wanted = taken(*pipeline(run.pipeline));
+  const Taken wanted = taken(*pipeline(run.pipeline), run);
   return std::any_of(open_.begin(), open_.end(), [&](const auto& entry) {
     const OpenRun& other = entry.second;
     if (other.running || other.turn > run.turn || &other == &run || other.created_at + 5min > clock_.now())
       return false;
     const model::Pipeline* definition = pipeline(other.pipeline);
-    return definition && share(run, wanted, other, taken(*definition));
+    return definition && share(run, wanted, other, taken(*definition, other));
   });
 }
 

@@ -132,9 +132,10 @@ void Life::act_as_person(const Action& action) {
   const std::string pipeline = some_pipeline(action.a);
   switch (action.deed) {
     case Deed::person_starts:
-      return ask_for_run(pipeline, action.b % 2 == 0, action.b % 3 != 0 ? fmt::format("key{}", action.b / 6 % 2) : "");
+      return ask_for_run(pipeline, action.b % 2 == 0, action.b % 3 != 0 ? fmt::format("key{}", action.b / 6 % 2) : "",
+                         action.b / 12);
     case Deed::person_floods:
-      for (std::uint64_t i = 0; i < 5 + action.b % 40; ++i) ask_for_run(pipeline, i % 4 != 0, "");
+      for (std::uint64_t i = 0; i < 5 + action.b % 40; ++i) ask_for_run(pipeline, i % 4 != 0, "", i);
       return;
     case Deed::person_cancels: {
       const auto open = book_.open_ids();
@@ -172,11 +173,16 @@ void Life::act_on_data(const Action& action) {
   }
 }
 
-void Life::ask_for_run(const std::string& pipeline, bool queue, const std::string& key) {
+/// `choice`: of its partition and of its parameter.
+void Life::ask_for_run(const std::string& pipeline, bool queue, const std::string& key, std::uint64_t choice) {
+  static const char* const partitions[] = {"", "north", "south"};
+  static const char* const params[] = {"", R"({"region":"east"})", R"({"region":"west"})", R"({"region":7})"};
   engine::StartRun command;
   command.pipeline = pipeline;
   command.queue = queue;
   command.idempotency_key = key;
+  command.partition = chosen(partitions, choice);
+  command.params = chosen(params, choice / 3);
   command.asked_by = fmt::format("person{}", ++commands_);
   command.reply = [this](const Result<std::string>& id) { book_.answered(id ? *id : std::string()); };
   post(std::move(command));

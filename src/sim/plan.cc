@@ -78,6 +78,10 @@ void limit(Dice dice, Plan& plan) {
   for (auto& [name, pipeline] : plan.pipelines) {
     if (dice.one_in(4)) pipeline.locks["house"] = dice.one_of({LockMode::read, LockMode::read, LockMode::write});
     if (dice.one_in(6)) pipeline.locks["garden"] = LockMode::write;
+    if (dice.one_in(4)) {
+      pipeline.concurrency_key = dice.one_of({"partition", "params.region"});
+      if (pipeline.max_active_runs > 0) pipeline.max_active_runs = 3;
+    }
   }
 }
 

@@ -44,6 +44,7 @@ std::string describe_files(const Plan& plan) {
       out += fmt::format(", {} {}", pipeline.database->read_only ? "reads" : "writes", pipeline.database->file);
     }
     for (const auto& [lock, mode] : pipeline.locks) out += fmt::format(", {}s lock {}", model::to_text(mode), lock);
+    if (!pipeline.concurrency_key.empty()) out += ", one for each " + pipeline.concurrency_key;
     if (pipeline.queue_timeout) out += fmt::format(", queue_timeout {}", format_duration(*pipeline.queue_timeout));
     for (const model::Publish& publish : pipeline.publishes) out += ", makes " + publish.asset;
     for (const model::Trigger& trigger : pipeline.triggers) {
