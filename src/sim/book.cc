@@ -183,7 +183,7 @@ void Book::apply(const model::RunClaimed& change) {
   run.running = true;
   run.attempt = change.number;
   states_[change.run_id] = RunState::running;
-  claim(run);
+  claim(change.run_id, run);
 }
 
 void Book::end(const std::string& run_id, RunState state) {
@@ -206,6 +206,9 @@ void Book::apply(const model::AttemptEnded& change) {
   say(fmt::format("run {} of {}: attempt {} ended, {} ({})", id, run.pipeline, change.attempt.number,
                   model::to_text(change.event), change.reason));
   check_truth(change, run);
+  if (change.attempt.outcome == model::Outcome::released) {  // it ran nothing: it was no start
+    std::erase_if(starts_, [&](const Start& one) { return one.run_id == id && one.attempt == run.attempt; });
+  }
   handed_off_.erase({id, change.attempt.number});
   const auto transition = model::next(RunState::running, change.event);
   if (!transition) return violated("I4", id + " ends in a way that there is not");

@@ -44,6 +44,7 @@ class Book final : public Ledger {
   void violated(const char* law, const std::string& what) override;
 
   // The life reports.
+  void clock_was_set(Micros by) { ahead_ += std::max(by, Micros(0)); }
   void asked() { ++unanswered_; }
   /// A command was answered; with a run's id where it made one.
   void answered(const std::string& run_id = {});
@@ -143,7 +144,11 @@ class Book final : public Ledger {
   static Taken taken(const model::Pipeline& definition, const OpenRun& run);
   static void take(Use& use, const OpenRun& run);
   Use use() const;
-  void claim(OpenRun& run);
+  void claim(const std::string& id, OpenRun& run);
+  /// Time as whoever looks at the clock sees it pass: what it was set back by has not passed.
+  Micros time_passed() const { return clock_.boottime() + ahead_; }
+  void check_rates(const OpenRun& run);
+  bool rate_is_open(const std::string& pool) const;
   std::optional<Excess> excess(const OpenRun& run, const Use& use) const;
   bool fits(const OpenRun& run, const Use& use) const;
   /// An earlier turn that has waited for five minutes may keep something from it that it needs as well.
@@ -167,6 +172,15 @@ class Book final : public Ledger {
   std::map<std::string, InForce> schedules_in_force_;
   std::map<std::string, OfSchedule> schedules_;
   std::map<std::string, OpenRun> open_;
+  struct Start {
+    std::string run_id;
+    int attempt = 0;
+    Instant at{};     ///< as it is recorded
+    Micros passed{};  ///< time_passed() then
+    std::map<std::string, int> pools;
+  };
+  std::vector<Start> starts_;                            ///< of the last while, of pools
+  Micros ahead_{};                                       ///< all that the clock was set forth by
   std::map<std::string, model::RunState> states_;        ///< of every run there was
   std::map<std::string, std::string> pipelines_;         ///< of every run
   std::map<std::string, std::string> keys_;              ///< idempotency key -> run

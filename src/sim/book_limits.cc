@@ -10,6 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
+constexpr Micros remembered = 100h;  ///< starts: the clock may be set back by days, and they are recent again
+
 template <typename T>
 T of(const std::map<std::string, T>& map, const std::string& key) {
   const auto found = map.find(key);
@@ -76,7 +78,7 @@ std::optional<Book::Excess> Book::excess(const OpenRun& run, const Use& use) con
   }
   for (const auto& [pool, slots] : run.taken.pools) {
     const int all = settings.pools.at(pool).slots;
-    if (of(use.pools, pool) > all) {
+    if (all > 0 && of(use.pools, pool) > all) {
       return Excess{"I7", fmt::format("{} of {} slots of {}", of(use.pools, pool), all, pool)};
     }
   }
@@ -91,11 +93,41 @@ std::optional<Book::Excess> Book::excess(const OpenRun& run, const Use& use) con
 }
 
 /// After it nothing that it has taken is exceeded.
-void Book::claim(OpenRun& run) {
+void Book::claim(const std::string& id, OpenRun& run) {
   const model::Pipeline* definition = pipeline(run.pipeline);
   if (!definition) return violated("I8", "a run of " + run.pipeline + " is claimed, and the pipeline is not there");
   run.taken = taken(*definition, run);
   if (const auto found = excess(run, use())) violated(found->law, found->what);
+  std::erase_if(starts_, [&](const Start& one) { return one.at + remembered < clock_.now(); });
+  starts_.push_back({id, run.attempt, clock_.now(), time_passed(), run.taken.pools});
+  check_rates(run);
+}
+
+/// No stretch of time that ends now has more starts than a rate allows. Where the clock was set forth, time has passed
+/// for everybody; where it was set back, none has.
+void Book::check_rates(const OpenRun& run) {
+  for (const auto& [pool, slots] : run.taken.pools) {
+    const auto& rate = workspace_->settings.pools.at(pool).rate;
+    if (!rate) continue;
+    const auto recent = std::count_if(starts_.begin(), starts_.end(), [&](const Start& one) {
+      return one.pools.contains(pool) && one.passed + rate->per > time_passed();
+    });
+    if (recent > rate->starts) {
+      violated("I7", fmt::format("{} starts of {} in {}, {} are allowed", recent, pool, format_duration(rate->per),
+                                 rate->starts));
+    }
+  }
+}
+
+/// For certain: a start that is recorded as of later than now, by a clock that was set back since, may count as one of
+/// now until that time has come.
+bool Book::rate_is_open(const std::string& pool) const {
+  const auto& rate = workspace_->settings.pools.at(pool).rate;
+  if (!rate) return true;
+  const auto recent = std::count_if(starts_.begin(), starts_.end(), [&](const Start& one) {
+    return one.pools.contains(pool) && one.at + rate->per > clock_.now();
+  });
+  return recent < rate->starts;
 }
 
 bool Book::fits(const OpenRun& run, const Use& use) const {
@@ -103,6 +135,9 @@ bool Book::fits(const OpenRun& run, const Use& use) const {
   if (!definition || run.not_before > clock_.now()) return false;
   OpenRun started = run;
   started.taken = taken(*definition, run);
+  const auto& pools = started.taken.pools;
+  if (!std::all_of(pools.begin(), pools.end(), [&](const auto& pool) { return rate_is_open(pool.first); }))
+    return false;
   Use with_it = use;
   take(with_it, started);
   return !excess(started, with_it);

@@ -91,6 +91,7 @@ void Life::act_on_machine(const Action& action) {
       break;
     case Deed::clock_is_set:
       clock_.step_to(clock_.now() + chosen(steps, action.a));
+      book_.clock_was_set(chosen(steps, action.a));
       break;
     case Deed::machine_sleeps:
       // The workers sleep as well; what they would have done meanwhile happens when they wake.

@@ -94,6 +94,11 @@ Result<std::optional<model::Run>> FaultyStore::find_run(const std::string& id) {
   return behind().find_run(id);
 }
 
+Result<std::vector<store::RecordedStart>> FaultyStore::starts_after(Instant after) {
+  if (mutation_ == Mutation::uncounted_starts) return std::vector<store::RecordedStart>();
+  return behind().starts_after(after);
+}
+
 void FaultyStore::power_failed() {
   rollback();
   after_a_crash_ = true;

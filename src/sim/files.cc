@@ -68,6 +68,7 @@ std::string Files::change(std::uint64_t a, std::uint64_t b, Instant now) {
     default:
       settings_.pools["heavy"].slots = dice.one_of({1, 2});
       settings_.max_workers = dice.one_of({2, 4, 8});
+      if (settings_.pools["net"].rate) settings_.pools["net"].rate->starts = dice.one_of({1, 2, 5});
       return fmt::format("{} slots of heavy, {} workers", settings_.pools["heavy"].slots, settings_.max_workers);
   }
 }

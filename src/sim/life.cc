@@ -18,10 +18,20 @@ std::unique_ptr<store::Store> open_store() { return std::move(store::open_sqlite
 }  // namespace
 
 const char* to_text(Mutation mutation) {
-  constexpr const char* texts[] = {
-      "none",          "drop-fence",         "hand-off-early", "uncounted-slots", "uncounted-locks",
-      "leaked-slots",  "forgotten-cursor",   "lost-result",    "lost-hand-off",   "instant-twice",
-      "forgotten-key", "reported-too-early", "guessed-commit"};
+  constexpr const char* texts[] = {"none",
+                                   "drop-fence",
+                                   "hand-off-early",
+                                   "uncounted-slots",
+                                   "uncounted-locks",
+                                   "uncounted-starts",
+                                   "leaked-slots",
+                                   "forgotten-cursor",
+                                   "lost-result",
+                                   "lost-hand-off",
+                                   "instant-twice",
+                                   "forgotten-key",
+                                   "reported-too-early",
+                                   "guessed-commit"};
   return texts[static_cast<int>(mutation)];
 }
 

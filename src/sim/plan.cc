@@ -75,6 +75,9 @@ void connect(Dice& dice, std::map<std::string, model::Pipeline>& pipelines) {
 
 /// What keeps runs apart, from dice of its own.
 void limit(Dice dice, Plan& plan) {
+  model::Pool& net = plan.settings.pools["net"];
+  if (dice.one_in(2)) net.rate = model::Rate{dice.one_of({1, 2, 5}), dice.one_of<Micros>({10s, 1min, 10min})};
+  if (net.rate && dice.one_in(2)) net.slots = 0;
   for (auto& [name, pipeline] : plan.pipelines) {
     if (dice.one_in(4)) pipeline.locks["house"] = dice.one_of({LockMode::read, LockMode::read, LockMode::write});
     if (dice.one_in(6)) pipeline.locks["garden"] = LockMode::write;

@@ -34,7 +34,11 @@ Plan with_fewer_pipelines(Plan plan, Mutation mutation, const std::string& law) 
 /// The files of a plan, a line each.
 std::string describe_files(const Plan& plan) {
   std::string out = fmt::format("{} workers; ", plan.settings.max_workers);
-  for (const auto& [name, pool] : plan.settings.pools) out += fmt::format("{}: {} slots; ", name, pool.slots);
+  for (const auto& [name, pool] : plan.settings.pools) {
+    out += fmt::format("{}: {} slots", name, pool.slots);
+    if (pool.rate) out += fmt::format(", {} starts in {}", pool.rate->starts, format_duration(pool.rate->per));
+    out += "; ";
+  }
   out += "\n";
   for (const auto& [name, pipeline] : plan.pipelines) {
     out += fmt::format("{}: {} at once, timeout {}, {} attempts", name, pipeline.max_active_runs,
