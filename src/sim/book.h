@@ -77,7 +77,8 @@ class Book final : public Ledger {
   struct Taken {
     std::map<std::string, int> pools{};
     std::map<std::string, model::LockMode> locks{};  ///< a DuckDB file is held like one
-    std::string key{};                               ///< value of the pipeline's concurrency_key, with its name
+    std::int64_t memory = 0;
+    std::string key{};  ///< value of the pipeline's concurrency_key, with its name
   };
   struct OpenRun {
     std::string pipeline;
@@ -104,6 +105,7 @@ class Book final : public Ledger {
   struct Use {
     int workers = 0;
     int data_workers = 0;
+    std::int64_t memory = 0;
     std::map<std::string, int> pipelines;
     std::map<std::string, int> keys;
     std::map<std::string, int> pools;

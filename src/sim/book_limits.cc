@@ -32,6 +32,7 @@ Book::Taken Book::taken(const model::Pipeline& definition, const OpenRun& run) {
     out.key = fmt::format("{} {}={}", run.pipeline, key, key == "partition" ? run.partition : run.params);
   }
   out.pools = definition.pools;
+  out.memory = definition.resources.memory_bytes.value_or(0);
   for (const auto& [name, mode] : definition.locks) out.locks["lock " + name] = mode;
   if (const auto& database = definition.database) {
     out.locks["file " + database->file] = database->read_only ? model::LockMode::read : model::LockMode::write;
@@ -42,6 +43,7 @@ Book::Taken Book::taken(const model::Pipeline& definition, const OpenRun& run) {
 void Book::take(Use& use, const OpenRun& run) {
   ++use.workers;
   use.data_workers += run.trigger == model::TriggerKind::data ? 1 : 0;
+  use.memory += run.taken.memory;
   ++use.pipelines[run.pipeline];
   if (!run.taken.key.empty()) ++use.keys[run.taken.key];
   for (const auto& [pool, slots] : run.taken.pools) use.pools[pool] += slots;
@@ -68,6 +70,9 @@ std::optional<Book::Excess> Book::excess(const OpenRun& run, const Use& use) con
   const int for_data = std::max(1, settings.max_workers * 3 / 4);
   if (run.trigger == model::TriggerKind::data && use.data_workers > for_data) {
     return Excess{"I7", fmt::format("{} workers of {} are busy for data", use.data_workers, for_data)};
+  }
+  if (settings.memory_bytes && run.taken.memory > 0 && use.memory > *settings.memory_bytes) {
+    return Excess{"I7", fmt::format("{} of {} bytes of memory", use.memory, *settings.memory_bytes)};
   }
   const int active = of(use.pipelines, run.pipeline);
   if (definition.max_active_runs > 0 && active > definition.max_active_runs) {
@@ -145,7 +150,7 @@ bool Book::fits(const OpenRun& run, const Use& use) const {
 
 bool Book::share(const OpenRun& one, const Taken& of_one, const OpenRun& other, const Taken& of_other) {
   return one.pipeline == other.pipeline || have_one_in_common(of_one.pools, of_other.pools) ||
-         have_one_in_common(of_one.locks, of_other.locks);
+         have_one_in_common(of_one.locks, of_other.locks) || (of_one.memory > 0 && of_other.memory > 0);
 }
 
 bool Book::may_be_kept_from(const OpenRun& run) const {

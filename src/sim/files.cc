@@ -69,6 +69,7 @@ std::string Files::change(std::uint64_t a, std::uint64_t b, Instant now) {
       settings_.pools["heavy"].slots = dice.one_of({1, 2});
       settings_.max_workers = dice.one_of({2, 4, 8});
       if (settings_.pools["net"].rate) settings_.pools["net"].rate->starts = dice.one_of({1, 2, 5});
+      if (settings_.memory_bytes) settings_.memory_bytes = dice.one_of({3'000'000'000, 5'000'000'000});
       return fmt::format("{} slots of heavy, {} workers", settings_.pools["heavy"].slots, settings_.max_workers);
   }
 }

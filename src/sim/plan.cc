@@ -10,6 +10,8 @@ using model::LockMode;
 using model::Misfire;
 using model::Overlap;
 
+constexpr std::int64_t gigabyte = 1'000'000'000;
+
 model::Schedule make_schedule(Dice& dice, Instant begin, const std::string& id) {
   model::Schedule out;
   out.id = id;
@@ -78,7 +80,9 @@ void limit(Dice dice, Plan& plan) {
   model::Pool& net = plan.settings.pools["net"];
   if (dice.one_in(2)) net.rate = model::Rate{dice.one_of({1, 2, 5}), dice.one_of<Micros>({10s, 1min, 10min})};
   if (net.rate && dice.one_in(2)) net.slots = 0;
+  if (dice.one_in(2)) plan.settings.memory_bytes = dice.one_of({3 * gigabyte, 4 * gigabyte});
   for (auto& [name, pipeline] : plan.pipelines) {
+    if (dice.one_in(3)) pipeline.resources.memory_bytes = dice.one_of({1, 2, 3}) * gigabyte;
     if (dice.one_in(4)) pipeline.locks["house"] = dice.one_of({LockMode::read, LockMode::read, LockMode::write});
     if (dice.one_in(6)) pipeline.locks["garden"] = LockMode::write;
     if (dice.one_in(4)) {

@@ -39,6 +39,7 @@ std::string describe_files(const Plan& plan) {
     if (pool.rate) out += fmt::format(", {} starts in {}", pool.rate->starts, format_duration(pool.rate->per));
     out += "; ";
   }
+  if (plan.settings.memory_bytes) out += fmt::format("{} bytes of memory; ", *plan.settings.memory_bytes);
   out += "\n";
   for (const auto& [name, pipeline] : plan.pipelines) {
     out += fmt::format("{}: {} at once, timeout {}, {} attempts", name, pipeline.max_active_runs,
@@ -48,6 +49,7 @@ std::string describe_files(const Plan& plan) {
       out += fmt::format(", {} {}", pipeline.database->read_only ? "reads" : "writes", pipeline.database->file);
     }
     for (const auto& [lock, mode] : pipeline.locks) out += fmt::format(", {}s lock {}", model::to_text(mode), lock);
+    if (pipeline.resources.memory_bytes) out += fmt::format(", {} bytes", *pipeline.resources.memory_bytes);
     if (!pipeline.concurrency_key.empty()) out += ", one for each " + pipeline.concurrency_key;
     if (pipeline.queue_timeout) out += fmt::format(", queue_timeout {}", format_duration(*pipeline.queue_timeout));
     for (const model::Publish& publish : pipeline.publishes) out += ", makes " + publish.asset;
