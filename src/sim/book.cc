@@ -213,40 +213,19 @@ void Book::apply(const model::AttemptEnded& change) {
   const auto transition = model::next(RunState::running, change.event);
   if (!transition) return violated("I4", id + " ends in a way that there is not");
   if (model::is_terminal(transition->to)) return end(id, transition->to);
+  check_wait(change, run);
   run.running = false;
+  run.failures += change.event == RunEvent::retry ? 1 : 0;
+  run.interruptions += change.event == RunEvent::interrupt ? 1 : 0;
   run.not_before = change.not_before;
   states_[id] = RunState::queued;
-}
-
-/// What is recorded of an attempt is what has become of it.
-void Book::check_truth(const model::AttemptEnded& change, const OpenRun& run) {
-  const std::string& id = change.attempt.run_id;
-  const Execution* execution = world_.execution(id, change.attempt.number);
-  if (!execution)
-    return violated("I4", fmt::format("attempt {} of {} ended, and never was", change.attempt.number, id));
-  if (execution->alive) {
-    return violated("I4", fmt::format("attempt {} of {} is recorded as over while it is alive", run.attempt, id));
-  }
-  const bool succeeded = execution->result && execution->result->outcome == model::Outcome::succeeded;
-  if (succeeded != (change.event == RunEvent::succeed)) {
-    return violated("I4", fmt::format("attempt {} of {} {}, and is recorded as {}", run.attempt, id,
-                                      succeeded ? "succeeded" : "did not succeed", model::to_text(change.event)));
-  }
-  if (succeeded) check_published(id, *execution);
-}
-
-void Book::check_published(const std::string& run_id, const Execution& execution) {
-  for (const wire::Publication& published : execution.result->publications) {
-    if (!events_[run_id].contains(published.asset)) {
-      violated("I5", fmt::format("{} has published {}, and there is no event", run_id, published.asset));
-    }
-  }
 }
 
 void Book::apply(const model::CancelAsked& change) {
   const auto found = open_.find(change.run_id);
   if (found == open_.end() || !found->second.running) return violated("I4", change.run_id + " is asked to end, idle");
   found->second.cancel_asked = true;
+  found->second.cancel_reason = change.reason;
   say("run " + change.run_id + " is asked to end");
 }
 

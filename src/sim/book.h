@@ -89,6 +89,9 @@ class Book final : public Ledger {
     bool running = false;
     int attempt = 0;
     bool cancel_asked = false;
+    std::string cancel_reason;
+    int failures = 0;  ///< since a person has asked for it last
+    int interruptions = 0;
     bool catch_up = false;
     Instant not_before{};
     Instant created_at{};
@@ -137,8 +140,14 @@ class Book final : public Ledger {
 
   void check_rows(const model::OccurrencesDecided& change, const OfSchedule& schedule, const Oracle& oracle);
   Instant next_uncovered(const OfSchedule& schedule, const Oracle& oracle, Instant after) const;
+  // book_endings.cc: what became of an attempt, and what becomes of its run.
+  struct Ending {
+    model::RunEvent event = model::RunEvent::succeed;
+    std::string reason{};
+  };
+  Ending due_ending(const OpenRun& run, const Execution& execution) const;
   void check_truth(const model::AttemptEnded& change, const OpenRun& run);
-  void check_published(const std::string& run_id, const Execution& execution);
+  void check_wait(const model::AttemptEnded& change, const OpenRun& run);
   void check_schedules();
   void check_claims();
   void check_queue();

@@ -111,6 +111,9 @@ Result<store::OpenState> FaultyStore::load_open() {
     if (mutation_ == Mutation::uncounted_slots) attempt.taken = {};
     if (mutation_ == Mutation::uncounted_locks) attempt.taken.locks.clear();
   }
+  for (model::Run& run : open->runs) {
+    if (mutation_ == Mutation::forgotten_failures) run.failures = run.interruptions = 0;
+  }
   if (mutation_ == Mutation::forgotten_cursor && std::exchange(after_a_crash_, false)) open->cursors.clear();
   return open;
 }

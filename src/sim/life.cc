@@ -24,6 +24,7 @@ const char* to_text(Mutation mutation) {
                                    "uncounted-slots",
                                    "uncounted-locks",
                                    "uncounted-starts",
+                                   "forgotten-failures",
                                    "leaked-slots",
                                    "forgotten-cursor",
                                    "lost-result",

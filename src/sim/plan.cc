@@ -92,6 +92,19 @@ void limit(Dice dice, Plan& plan) {
   }
 }
 
+/// What is tried again, from dice of its own.
+void forgive(Dice dice, Plan& plan) {
+  using model::RetryCause;
+  for (auto& [name, pipeline] : plan.pipelines) {
+    model::RetryPolicy& retry = pipeline.retry;
+    if (dice.one_in(3)) retry.on = {RetryCause::timeout, RetryCause::crash};
+    if (dice.one_in(4)) retry.on = {RetryCause::error};
+    if (dice.one_in(3)) retry.final_exit_codes = {64};
+    if (dice.one_in(4)) retry.max_backoff = 30s;
+    if (dice.one_in(4)) pipeline.on_interrupt = model::OnInterrupt::fail;
+  }
+}
+
 model::Settings make_settings(Dice& dice) {
   model::Settings out;
   out.max_workers = dice.one_of({2, 4, 8});
@@ -174,6 +187,7 @@ Plan make_plan(std::uint64_t seed) {
   }
   connect(dice, plan.pipelines);
   limit(Dice(mixed(seed, "limits")), plan);
+  forgive(Dice(mixed(seed, "retries")), plan);
   Micros at{};
   for (int i = 6 + dice.below(25); i > 0; --i) {
     // Much of what is wrong shows only when two things happen together, or when something is due.

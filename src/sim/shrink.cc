@@ -51,6 +51,9 @@ std::string describe_files(const Plan& plan) {
     for (const auto& [lock, mode] : pipeline.locks) out += fmt::format(", {}s lock {}", model::to_text(mode), lock);
     if (pipeline.resources.memory_bytes) out += fmt::format(", {} bytes", *pipeline.resources.memory_bytes);
     if (!pipeline.concurrency_key.empty()) out += ", one for each " + pipeline.concurrency_key;
+    for (const model::RetryCause cause : pipeline.retry.on) out += fmt::format(", again on {}", model::to_text(cause));
+    for (const int code : pipeline.retry.final_exit_codes) out += fmt::format(", {} is final", code);
+    if (pipeline.on_interrupt == model::OnInterrupt::fail) out += ", not again when interrupted";
     if (pipeline.queue_timeout) out += fmt::format(", queue_timeout {}", format_duration(*pipeline.queue_timeout));
     for (const model::Publish& publish : pipeline.publishes) out += ", makes " + publish.asset;
     for (const model::Trigger& trigger : pipeline.triggers) {

@@ -58,6 +58,12 @@ void World::draw_fate(Execution& execution, Micros timeout) {
                        : dice.one_in(12) ? dice.within(1min, 30min)
                        : dice.one_in(2)  ? dice.within(1ms, 900ms)
                                          : dice.within(1s, 70s);
+  // What its program, or where that did not end its worker, says at the end.
+  if (dice.one_in(4)) {
+    execution.signal = 11;
+  } else {
+    execution.exit_code = dice.one_of({1, 64, 64, 0});
+  }
   if (lacks_all || lacks_one) {
     execution.alive = false;
     execution.never_ran = true;
@@ -67,7 +73,12 @@ void World::draw_fate(Execution& execution, Micros timeout) {
   const int fate = calm_ ? 100 : dice.below(100);
   later(timeout, execution, What::times_out);
   if (fate < 3) return;  // hangs
-  later(std::min(takes, timeout), execution, fate < 10 ? What::dies : fate < 22 ? What::fails : What::ends_well);
+  later(std::min(takes, timeout), execution,
+        fate < 8    ? What::dies
+        : fate < 20 ? What::fails
+        : fate < 22 ? What::is_told_to_go
+        : fate < 24 ? What::meets_held_file
+                    : What::ends_well);
 }
 
 void World::later(Micros in, const Execution& who, What what) {
@@ -95,46 +106,44 @@ void World::end(Execution& execution, What what) {
     return tell(execution);
   }
   if (!execution.alive) return;
+  if (what == What::killed_by_server && !execution.asked_to_end) return;  // that server is gone
   execution.alive = mutation_ == Mutation::reported_too_early && what == What::fails;
-  const auto leaves = [&](Outcome outcome) {
-    execution.result.emplace();
-    execution.result->run_id = execution.run_id;
-    execution.result->attempt = execution.attempt;
-    execution.result->outcome = outcome;
-    execution.result->finished_at = clock_.now();
-    if (outcome != Outcome::succeeded) execution.result->error = "as its fate says";
-  };
-  switch (what) {
-    case What::ends_well: {
-      leaves(Outcome::succeeded);
-      for (const std::string& asset : ledger_->assets_of(execution.pipeline)) {
-        wire::Publication one;
-        one.asset = asset;
-        one.fingerprint = std::to_string(mixed(seed_, execution.run_id) % 3);
-        execution.result->publications.push_back(std::move(one));
-      }
-      break;
-    }
-    case What::fails:
-      leaves(Outcome::failed);
-      break;
-    case What::cancelled:
-      leaves(Outcome::cancelled);
-      break;
-    case What::times_out:
-      if (execution.obeys) leaves(Outcome::timed_out);
-      execution.by_timeout = !execution.obeys;
-      break;
-    case What::dies:
-      execution.signal = 11;
-      break;
-    case What::killed:
-      execution.signal = 9;
-      break;
-    case What::left_overs_gone:
-      break;
-  }
+  if (what == What::killed || what == What::killed_by_server) execution.signal = 9;
+  execution.by_timeout = what == What::times_out && !execution.obeys;
+  leave_result(execution, what);
   if (execution.mine) tell(execution);
+}
+
+/// One that dies leaves none.
+void World::leave_result(Execution& execution, What what) {
+  static const std::map<What, Outcome> outcomes = {
+      {What::ends_well, Outcome::succeeded},      {What::fails, Outcome::failed},
+      {What::times_out, Outcome::timed_out},      {What::is_told_to_go, Outcome::interrupted},
+      {What::meets_held_file, Outcome::released}, {What::cancelled, Outcome::cancelled}};
+  const auto outcome = outcomes.find(what);
+  if (outcome == outcomes.end() || execution.by_timeout) return;
+  wire::AttemptResult& result = execution.result.emplace();
+  result.run_id = execution.run_id;
+  result.attempt = execution.attempt;
+  result.outcome = outcome->second;
+  result.finished_at = clock_.now();
+  if (what == What::meets_held_file) {
+    result.file_held = wire::FileHeld{"house.duckdb", 4711};
+    return;
+  }
+  if (mixed(seed_, execution.run_id) % 5 > 0) result.started_at = clock_.now();
+  if (what != What::ends_well) {
+    result.error = "as its fate says";
+    result.exit_code = execution.exit_code;
+    result.signal = execution.signal;
+    return;
+  }
+  for (const std::string& asset : ledger_->assets_of(execution.pipeline)) {
+    wire::Publication one;
+    one.asset = asset;
+    one.fingerprint = std::to_string(mixed(seed_, execution.run_id) % 3);
+    result.publications.push_back(std::move(one));
+  }
 }
 
 void World::tell(Execution& execution) {
@@ -146,7 +155,10 @@ void World::tell(Execution& execution) {
   over.not_started = execution.never_ran;
   over.others_too = execution.never_ran && lacks();
   over.by_timeout = execution.by_timeout;
-  if (execution.signal != 0) over.signal = execution.signal;
+  if (!execution.result && !execution.never_ran && !execution.with_server) {
+    over.signal = execution.signal;
+    over.exit_code = execution.exit_code;
+  }
   if (execution.never_ran) over.error = "the machine lacks something";
   execution.told = true;
   if (mutation_ == Mutation::lost_result && ++told_ % 13 == 0) return;
@@ -183,13 +195,14 @@ void World::tell_old_result(std::uint64_t choice) {
 
 void World::cancel(const std::string& run_id, int attempt, const std::string&) {
   faults_.step();
-  const Execution* execution = find(run_id, attempt);
+  Execution* execution = find(run_id, attempt);
   if (!execution || !execution->alive || !execution->mine) return;
+  execution->asked_to_end = true;
   Dice dice(mixed(mixed(seed_, run_id), static_cast<std::uint64_t>(attempt)));
   if (execution->obeys) {
     later(dice.within(1ms, 2s), *execution, What::cancelled);
   } else {
-    later(10s, *execution, What::killed);
+    later(10s, *execution, What::killed_by_server);
   }
 }
 
@@ -242,7 +255,7 @@ std::vector<supervise::WorkerEvent> World::take_events() {
 
 void World::server_left() {
   outbox_.clear();
-  for (auto& [who, execution] : executions_) execution.mine = execution.told = false;
+  for (auto& [who, execution] : executions_) execution.mine = execution.told = execution.asked_to_end = false;
 }
 
 void World::server_died() {

@@ -25,11 +25,13 @@ struct Execution {
   bool alive = true;                          ///< processes of it are there
   std::optional<wire::AttemptResult> result;  ///< what it has left
   bool by_timeout = false;
-  bool with_server = false;  ///< ended by a server that found it
-  bool never_ran = false;    ///< the machine lacked what a start needs
-  int signal = 0;
-  bool mine = false;  ///< the server of now knows it
-  bool told = false;  ///< and has been told of its end
+  bool with_server = false;      ///< ended by a server that found it
+  bool never_ran = false;        ///< the machine lacked what a start needs
+  std::optional<int> exit_code;  ///< of its program, or of its worker
+  std::optional<int> signal;
+  bool asked_to_end = false;  ///< by the server of now
+  bool mine = false;          ///< the server of now knows it
+  bool told = false;          ///< and has been told of its end
   // Its fate, drawn when it was handed off.
   bool obeys = true;            ///< a cancel
   bool outlives_server = true;  ///< goes on without it
@@ -91,7 +93,18 @@ class World final : public supervise::Workers {
   std::int64_t handed_off_count() const { return count_; }
 
  private:
-  enum class What { ends_well, fails, dies, times_out, cancelled, killed, left_overs_gone };
+  enum class What {
+    ends_well,
+    fails,
+    dies,
+    times_out,
+    is_told_to_go,  ///< its worker, by somebody who is not its server
+    meets_held_file,
+    cancelled,
+    killed,
+    killed_by_server,
+    left_overs_gone
+  };
   struct Happening {
     Micros at{};
     std::int64_t order = 0;
@@ -103,6 +116,7 @@ class World final : public supervise::Workers {
   Execution* find(const std::string& run_id, int attempt);
   void later(Micros in, const Execution& who, What what);
   void end(Execution& execution, What what);
+  void leave_result(Execution& execution, What what);
   void tell(Execution& execution);
   void draw_fate(Execution& execution, Micros timeout);
 
