@@ -6,7 +6,6 @@
 
 namespace eider::sim {
 
-using model::Decision;
 using model::RunEvent;
 using model::RunState;
 
@@ -32,89 +31,11 @@ const model::Pipeline* Book::pipeline(const std::string& name) const {
 
 void Book::committed(const model::ChangeSet& set) {
   ++decisions_;
+  set_ = &set;
   for (const model::Change& change : set) {
     std::visit([this](const auto& one) { apply(one); }, change);
   }
-}
-
-// ---- the clock -----------------------------------------------------------------------------------------------------
-
-void Book::apply(const model::CursorPlaced& change) {
-  const model::Cursor& cursor = change.cursor;
-  OfSchedule& schedule = schedules_[cursor.schedule];
-  const bool known = !schedule.rule.empty();
-  const auto in_force = schedules_in_force_.find(cursor.schedule);
-  const bool completion = in_force != schedules_in_force_.end() && in_force->second.oracle.from_completion();
-  if (known && schedule.rule == cursor.rule && !completion) {
-    violated("I5", fmt::format("the cursor of {} is placed anew at {}, though its rule is the same and it stood at {}",
-                               cursor.schedule, format_rfc3339(cursor.decided_until), format_rfc3339(schedule.until)));
-  }
-  if (known && cursor.paused != schedule.paused) violated("I5", cursor.schedule + " has lost its pause");
-  schedule.until = cursor.decided_until;
-  schedule.rule = cursor.rule;
-  say(fmt::format("cursor of {} at {}", cursor.schedule, format_rfc3339(schedule.until)));
-}
-
-Instant Book::next_uncovered(const OfSchedule& schedule, const Oracle& oracle, Instant after) const {
-  constexpr Instant never = Instant::max();
-  Instant at = oracle.next(after).value_or(never);
-  while (at != never && schedule.ran.contains(at)) at = oracle.next(at).value_or(never);
-  return at;
-}
-
-void Book::check_rows(const model::OccurrencesDecided& change, const OfSchedule& schedule, const Oracle& oracle) {
-  Instant at = schedule.until;
-  for (const model::Occurrence& row : change.occurrences) {
-    if (oracle.next(at) != row.scheduled_for && next_uncovered(schedule, oracle, at) != row.scheduled_for) {
-      violated("I5", fmt::format("{}: a row begins at {}, but what comes after {} is {}", change.schedule,
-                                 format_rfc3339(row.scheduled_for), format_rfc3339(at),
-                                 format_rfc3339(oracle.next(at).value_or(at))));
-    }
-    const std::int64_t all = oracle.count(row.scheduled_for - Micros(1), row.scheduled_until);
-    const auto ran =
-        std::distance(schedule.ran.lower_bound(row.scheduled_for), schedule.ran.upper_bound(row.scheduled_until));
-    if (row.count > all || row.count < all - ran) {
-      violated("I5", fmt::format("{}: a row from {} to {} says {} instants; there are {}, {} of them have run",
-                                 change.schedule, format_rfc3339(row.scheduled_for),
-                                 format_rfc3339(row.scheduled_until), row.count, all, ran));
-    }
-    at = row.scheduled_until;
-  }
-  if (const Instant left = next_uncovered(schedule, oracle, at); left <= change.decided_until) {
-    violated("I5",
-             fmt::format("{}: nothing says what became of {}; its cursor moves from {} to {}", change.schedule,
-                         format_rfc3339(left), format_rfc3339(schedule.until), format_rfc3339(change.decided_until)));
-  }
-}
-
-void Book::apply(const model::OccurrencesDecided& change) {
-  OfSchedule& schedule = schedules_[change.schedule];
-  for (const model::Occurrence& row : change.occurrences) {
-    say(fmt::format("{} {} {} x{} {}", change.schedule, format_rfc3339(row.scheduled_for), to_text(row.decision),
-                    row.count, row.reason));
-  }
-  const auto in_force = schedules_in_force_.find(change.schedule);
-  // With nothing between its ends it says the past once more (a clock that was set back).
-  const bool moves = change.decided_until != change.expected_decided_until;
-  if (moves && in_force != schedules_in_force_.end() && !in_force->second.oracle.from_completion()) {
-    check_rows(change, schedule, in_force->second.oracle);
-  }
-  for (const model::Occurrence& row : change.occurrences) {
-    if (row.decision == Decision::run && !schedule.ran.insert(row.scheduled_for).second) {
-      violated("I6", fmt::format("{} runs twice at {}", change.schedule, format_rfc3339(row.scheduled_for)));
-    }
-  }
-  schedule.until = change.decided_until;
-}
-
-void Book::apply(const model::CursorWithdrawn& change) {
-  schedules_[change.schedule].until = change.to;
-  say(fmt::format("cursor of {} back to {}", change.schedule, format_rfc3339(change.to)));
-}
-
-void Book::apply(const model::SchedulePaused& change) {
-  schedules_[change.schedule].paused = change.paused;
-  say(fmt::format("{} {}", change.schedule, change.paused ? "paused" : "resumed"));
+  set_ = nullptr;
 }
 
 // ---- runs ----------------------------------------------------------------------------------------------------------
@@ -322,6 +243,11 @@ void Book::answered(const std::string& run_id) {
   if (!run_id.empty() && !states_.contains(run_id)) {
     violated("I2", "a person is told of run " + run_id + " that is not committed");
   }
+}
+
+bool Book::is_paused(const std::string& schedule) const {
+  const auto found = schedules_.find(schedule);
+  return found != schedules_.end() && found->second.paused;
 }
 
 std::vector<std::string> Book::open_ids() const {

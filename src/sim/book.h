@@ -38,6 +38,7 @@ class Book final : public Ledger {
   // The world reports.
   void handed_off(const std::string& run_id, int attempt) override;
   void forgotten(const std::string& run_id, int attempt) override;
+  const model::Pipeline* pipeline(const std::string& name) const override;
   std::string pipeline_of(const std::string& run_id) const override;
   std::vector<std::string> assets_of(const std::string& pipeline) const override;
   int live_attempt(const std::string& run_id) const override;
@@ -64,6 +65,7 @@ class Book final : public Ledger {
   std::int64_t decisions() const { return decisions_; }
   std::int64_t runs() const { return static_cast<std::int64_t>(states_.size()); }
   std::vector<std::string> open_ids() const;
+  bool is_paused(const std::string& schedule) const;
   /// Of the newest ended ones.
   const std::vector<std::string>& ended_ids() const { return ended_; }
   std::map<std::string, int> slots_in_use() const { return use().pools; }
@@ -103,6 +105,8 @@ class Book final : public Ledger {
     Instant until{};
     std::string rule;
     bool paused = false;
+    Instant paused_at{};  ///< or resumed
+    std::string note{};
     std::set<Instant> ran;
   };
   struct Use {
@@ -138,8 +142,13 @@ class Book final : public Ledger {
   void apply(const model::DefinitionStored&) {}
   void apply(const model::TriggerPlaced&) {}
 
+  // book_schedules.cc: what was due.
+  const model::SchedulePaused* pause_in_set(const std::string& schedule) const;
+  void check_pause(const model::OccurrencesDecided& change, const OfSchedule& schedule);
+  void check_resume(const std::string& schedule);
   void check_rows(const model::OccurrencesDecided& change, const OfSchedule& schedule, const Oracle& oracle);
   Instant next_uncovered(const OfSchedule& schedule, const Oracle& oracle, Instant after) const;
+  void check_schedules();
   // book_endings.cc: what became of an attempt, and what becomes of its run.
   struct Ending {
     model::RunEvent event = model::RunEvent::succeed;
@@ -148,7 +157,6 @@ class Book final : public Ledger {
   Ending due_ending(const OpenRun& run, const Execution& execution) const;
   void check_truth(const model::AttemptEnded& change, const OpenRun& run);
   void check_wait(const model::AttemptEnded& change, const OpenRun& run);
-  void check_schedules();
   void check_claims();
   void check_queue();
   // book_limits.cc: what runs take, and who may start.
@@ -167,7 +175,6 @@ class Book final : public Ledger {
   static bool share(const OpenRun& one, const Taken& of_one, const OpenRun& other, const Taken& of_other);
   void end(const std::string& run_id, model::RunState state);
   void owe(const std::vector<model::Delivery>& owed);
-  const model::Pipeline* pipeline(const std::string& name) const;
   void say(const std::string& line) const {
     if (trace) trace(line);
   }
@@ -180,6 +187,7 @@ class Book final : public Ledger {
     std::string pipeline;
     Oracle oracle;
   };
+  const model::ChangeSet* set_ = nullptr;  ///< that is committed now
   std::map<std::string, InForce> schedules_in_force_;
   std::map<std::string, OfSchedule> schedules_;
   std::map<std::string, OpenRun> open_;

@@ -17,30 +17,6 @@ void Book::check_settled(const Health& health) {
   if (unanswered_ > 0) violated("I1", fmt::format("{} commands have no answer", unanswered_));
 }
 
-void Book::check_schedules() {
-  const Instant now = clock_.now();
-  for (const auto& [key, in_force] : schedules_in_force_) {
-    const auto found = schedules_.find(key);
-    if (found == schedules_.end()) {
-      violated("I1", key + " has not been taken up");
-      continue;
-    }
-    const OfSchedule& schedule = found->second;
-    if (schedule.paused) continue;
-    if (in_force.oracle.from_completion() && std::any_of(open_.begin(), open_.end(), [&](const auto& one) {
-          return one.second.trigger_id == key && one.second.trigger == model::TriggerKind::schedule;
-        })) {
-      continue;
-    }
-    if (!in_force.oracle.from_completion() && schedule.until > now + 500ms) {
-      violated("I1", fmt::format("{} stands still until {}", key, format_rfc3339(schedule.until)));
-    }
-    if (const Instant due = next_uncovered(schedule, in_force.oracle, schedule.until); due <= now) {
-      violated("I1", fmt::format("{} was due at {}, and nothing is decided", key, format_rfc3339(due)));
-    }
-  }
-}
-
 /// Every claim has somebody at work on it, or an end that is on its way.
 void Book::check_claims() {
   for (const auto& [id, run] : open_) {
@@ -79,7 +55,7 @@ void Book::check_store(const store::OpenState& open) {
   for (const model::Cursor& cursor : open.cursors) {
     const auto found = schedules_.find(cursor.schedule);
     if (found == schedules_.end() || found->second.until != cursor.decided_until ||
-        found->second.paused != cursor.paused) {
+        found->second.paused != cursor.paused || found->second.note != cursor.note) {
       violated("I5", "the store and the book differ about the cursor of " + cursor.schedule);
     }
   }

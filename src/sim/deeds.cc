@@ -120,11 +120,13 @@ void Life::act_on_files(const Action& action) {
     say(files_.change(action.a, action.b, clock_.now()));
     return post(engine::Reload{[this](const auto&) { book_.answered(); }});
   }
-  const std::string schedule = some_schedule(action.a);
-  if (schedule.empty()) return;
+  constexpr model::Misfire catch_up[] = {model::Misfire::skip, model::Misfire::latest, model::Misfire::all};
   engine::PauseSchedule command;
-  command.key = schedule;
   command.paused = action.deed == Deed::schedule_pauses;
+  command.key = some_schedule(action.a, !command.paused);
+  if (command.key.empty()) return;
+  command.catch_up = chosen(catch_up, action.b);
+  if (action.b % 2 == 0) command.note = fmt::format("for the {}th reason", action.b % 10);
   command.reply = [this](const Result<void>&) { book_.answered(); };
   post(std::move(command));
 }
@@ -147,8 +149,8 @@ void Life::act_as_person(const Action& action) {
     default: {
       const auto& ended = book_.ended_ids();
       if (ended.empty()) return;
-      return post(
-          engine::RetryRun{ended[action.b % ended.size()], false, "person", [this](const auto&) { book_.answered(); }});
+      return post(engine::RetryRun{ended[action.b % ended.size()], action.a % 2 == 0, "person",
+                                   [this](const auto&) { book_.answered(); }});
     }
   }
 }
@@ -199,13 +201,17 @@ std::string Life::some_pipeline(std::uint64_t choice) const {
   return at->first;
 }
 
-std::string Life::some_schedule(std::uint64_t choice) const {
+/// `paused`: one that is, if one is.
+std::string Life::some_schedule(std::uint64_t choice, bool paused) const {
   std::vector<std::string> keys;
+  std::vector<std::string> paused_keys;
   for (const auto& [name, loaded] : book_.workspace().pipelines) {
     for (const model::Schedule& schedule : loaded.pipeline->schedules) {
       keys.push_back(model::schedule_key(name, schedule.id));
+      if (book_.is_paused(keys.back())) paused_keys.push_back(keys.back());
     }
   }
+  if (paused && !paused_keys.empty()) return paused_keys[choice % paused_keys.size()];
   return keys.empty() ? std::string() : keys[choice % keys.size()];
 }
 
@@ -216,6 +222,7 @@ void Life::pause_all(bool paused) {
       engine::PauseSchedule command;
       command.key = model::schedule_key(name, schedule.id);
       command.paused = paused;
+      command.catch_up = schedule.misfire;
       command.reply = [this](const Result<void>&) { book_.answered(); };
       post(std::move(command));
     }

@@ -63,8 +63,9 @@ std::string Files::change(std::uint64_t a, std::uint64_t b, Instant now) {
       [[fallthrough]];
     case 3:
       file.pipeline.locks["house"] = dice.one_of({model::LockMode::read, model::LockMode::write});
+      if (dice.one_in(2)) file.pipeline.steps.back().argv = {"true", std::to_string(b % 100)};
       load(file);
-      return fmt::format("{} takes another lock", at->first);
+      return fmt::format("{} takes another lock, and perhaps does something else", at->first);
     default:
       settings_.pools["heavy"].slots = dice.one_of({1, 2});
       settings_.max_workers = dice.one_of({2, 4, 8});

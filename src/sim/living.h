@@ -72,7 +72,7 @@ class Life {
   void ask_for_run(const std::string& pipeline, bool queue, const std::string& key, std::uint64_t choice);
   void post(engine::Command command);
   std::string some_pipeline(std::uint64_t choice) const;
-  std::string some_schedule(std::uint64_t choice) const;
+  std::string some_schedule(std::uint64_t choice, bool paused) const;
   void pause_all(bool paused);
 
   const Plan& plan_;

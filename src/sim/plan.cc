@@ -102,6 +102,12 @@ void forgive(Dice dice, Plan& plan) {
     if (dice.one_in(3)) retry.final_exit_codes = {64};
     if (dice.one_in(4)) retry.max_backoff = 30s;
     if (dice.one_in(4)) pipeline.on_interrupt = model::OnInterrupt::fail;
+    if (dice.one_in(2)) {
+      model::Step second = pipeline.steps[0];
+      second.id = "second";
+      second.needs = {pipeline.steps[0].id};
+      pipeline.steps.push_back(std::move(second));
+    }
   }
 }
 

@@ -24,10 +24,11 @@ void World::hand_off(supervise::HandOff job) {
   // Handed off before its commit already.
   if (mutation_ == Mutation::hand_off_early && execution(job.run_id, job.attempt)) return;
   if (mutation_ == Mutation::lost_hand_off && ++told_ % 11 == 0) return;
-  start(job.run_id, job.attempt, job.timeout);
+  check_kept(job);
+  start(job.run_id, job.attempt, job.timeout, std::move(job.kept));
 }
 
-void World::start(const std::string& run_id, int attempt, Micros timeout) {
+void World::start(const std::string& run_id, int attempt, Micros timeout, std::vector<wire::StepResult> kept) {
   ledger_->handed_off(run_id, attempt);
   for (auto at = executions_.lower_bound({run_id, 0}); at != executions_.end() && at->first.first == run_id; ++at) {
     if (at->second.alive) {
@@ -40,6 +41,7 @@ void World::start(const std::string& run_id, int attempt, Micros timeout) {
   execution.run_id = run_id;
   execution.attempt = attempt;
   execution.pipeline = ledger_->pipeline_of(run_id);
+  execution.kept = std::move(kept);
   execution.mine = true;
   auto [placed, fresh] = executions_.emplace(std::pair(run_id, attempt), std::move(execution));
   if (!fresh) return ledger_->violated("I3", fmt::format("attempt {} of {} is handed off twice", attempt, run_id));
@@ -111,6 +113,7 @@ void World::end(Execution& execution, What what) {
   if (what == What::killed || what == What::killed_by_server) execution.signal = 9;
   execution.by_timeout = what == What::times_out && !execution.obeys;
   leave_result(execution, what);
+  if (what != What::meets_held_file) do_steps(execution, what == What::ends_well);
   if (execution.mine) tell(execution);
 }
 
