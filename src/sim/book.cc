@@ -47,6 +47,7 @@ Book::OpenRun Book::open_run(const model::Run& run) {
   out.trigger_id = run.trigger_id;
   out.partition = run.partition;
   out.params = run.params;
+  out.scheduled_for = run.scheduled_for;
   out.attempt = run.attempt;
   out.catch_up = run.catch_up;
   out.not_before = run.not_before;
@@ -80,6 +81,7 @@ void Book::apply(const model::RunQueued& change) {
     }
   }
   open_[run.id] = open_run(run);
+  note_state(open_[run.id], run.id, RunState::queued, {});
 }
 
 void Book::apply(const model::RunRestarted& change) {
@@ -89,6 +91,7 @@ void Book::apply(const model::RunRestarted& change) {
   states_[run.id] = RunState::queued;
   std::erase(ended_, run.id);
   open_[run.id] = open_run(run);
+  note_state(open_[run.id], run.id, RunState::queued, {});
   for (const auto& [delivery, of_run] : delivery_runs_) {
     if (of_run == run.id) owed_[delivery] = {run.trigger_id, run.id, false};
   }
@@ -107,9 +110,11 @@ void Book::apply(const model::RunClaimed& change) {
   claim(change.run_id, run);
 }
 
-void Book::end(const std::string& run_id, RunState state) {
+void Book::end(const std::string& run_id, RunState state, Instant at) {
   const auto found = open_.find(run_id);
   states_[run_id] = state;
+  note_state(found->second, run_id, state, at);
+  if (state == RunState::failed) check_failures(found->second);
   open_.erase(found);
   std::erase_if(owed_, [&](const auto& one) { return one.second.run_id == run_id; });
   ended_.push_back(run_id);
@@ -133,7 +138,7 @@ void Book::apply(const model::AttemptEnded& change) {
   handed_off_.erase({id, change.attempt.number});
   const auto transition = model::next(RunState::running, change.event);
   if (!transition) return violated("I4", id + " ends in a way that there is not");
-  if (model::is_terminal(transition->to)) return end(id, transition->to);
+  if (model::is_terminal(transition->to)) return end(id, transition->to, change.at);
   check_wait(change, run);
   run.running = false;
   run.failures += change.event == RunEvent::retry ? 1 : 0;
@@ -154,7 +159,7 @@ void Book::apply(const model::QueuedCancelled& change) {
   const auto found = open_.find(change.run_id);
   if (found == open_.end() || found->second.running) return violated("I4", change.run_id + " is not queued");
   say(fmt::format("run {} cancelled ({})", change.run_id, change.reason));
-  end(change.run_id, RunState::cancelled);
+  end(change.run_id, RunState::cancelled, change.at);
 }
 
 // ---- data ----------------------------------------------------------------------------------------------------------

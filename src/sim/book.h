@@ -88,6 +88,7 @@ class Book final : public Ledger {
     std::string trigger_id;
     std::string partition;
     std::string params;
+    std::optional<Instant> scheduled_for;
     bool running = false;
     int attempt = 0;
     bool cancel_asked = false;
@@ -108,6 +109,14 @@ class Book final : public Ledger {
     Instant paused_at{};  ///< or resumed
     std::string note{};
     std::set<Instant> ran;
+    /// Its runs by their instants; of a resume on only what ends after it, or is still open.
+    struct OfInstant {
+      std::string run_id;
+      model::RunState state = model::RunState::queued;
+      Instant finished_at{};
+      bool before_resume = false;
+    };
+    std::map<Instant, OfInstant> runs;
   };
   struct Use {
     int workers = 0;
@@ -146,6 +155,9 @@ class Book final : public Ledger {
   const model::SchedulePaused* pause_in_set(const std::string& schedule) const;
   void check_pause(const model::OccurrencesDecided& change, const OfSchedule& schedule);
   void check_resume(const std::string& schedule);
+  static int failures_in_a_row(const OfSchedule& schedule, bool surely);
+  void check_failures(const OpenRun& run);
+  void note_state(const OpenRun& run, const std::string& id, model::RunState state, Instant at);
   void check_rows(const model::OccurrencesDecided& change, const OfSchedule& schedule, const Oracle& oracle);
   Instant next_uncovered(const OfSchedule& schedule, const Oracle& oracle, Instant after) const;
   void check_schedules();
@@ -173,7 +185,7 @@ class Book final : public Ledger {
   /// An earlier turn that has waited for five minutes may keep something from it that it needs as well.
   bool may_be_kept_from(const OpenRun& run) const;
   static bool share(const OpenRun& one, const Taken& of_one, const OpenRun& other, const Taken& of_other);
-  void end(const std::string& run_id, model::RunState state);
+  void end(const std::string& run_id, model::RunState state, Instant at);
   void owe(const std::vector<model::Delivery>& owed);
   void say(const std::string& line) const {
     if (trace) trace(line);

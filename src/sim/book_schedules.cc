@@ -133,6 +133,45 @@ void Book::check_resume(const std::string& key) {
   }
 }
 
+void Book::note_state(const OpenRun& run, const std::string& id, model::RunState state, Instant at) {
+  if (!run.scheduled_for) return;
+  schedules_[run.trigger_id].runs[*run.scheduled_for] = {id, state, at, false};
+}
+
+/// In the order of their instants, back to the newest success; what is open or cancelled says nothing. A resume begins
+/// anew: what had ended before counts for nothing, neither by what was committed first nor by what is recorded of when.
+/// The two differ where the clock was set back in between: then it may count or not, and `surely` says which is asked.
+int Book::failures_in_a_row(const OfSchedule& schedule, bool surely) {
+  int failures = 0;
+  for (auto at = schedule.runs.rbegin(); at != schedule.runs.rend(); ++at) {
+    const OfSchedule::OfInstant& run = at->second;
+    const bool later = schedule.paused_at < run.finished_at;
+    const bool may_count = !run.before_resume || later;
+    const bool counts = !run.before_resume && later;
+    if (run.state == model::RunState::failed && (surely ? counts : may_count)) ++failures;
+    if (run.state == model::RunState::succeeded && (surely ? may_count : counts)) break;
+  }
+  return failures;
+}
+
+/// It is paused in the decision by which the run fails that is one too many, and in no other.
+void Book::check_failures(const OpenRun& run) {
+  const auto in_force = schedules_in_force_.find(run.trigger_id);
+  const auto* pause = pause_in_set(run.trigger_id);
+  const bool there = run.scheduled_for && in_force != schedules_in_force_.end();
+  const int limit = there ? in_force->second.schedule.pause_after_failures : 0;
+  const OfSchedule& schedule = schedules_[run.trigger_id];
+  const bool may_be = limit > 0 && !schedule.paused && failures_in_a_row(schedule, false) >= limit;
+  const bool is_due = may_be && failures_in_a_row(schedule, true) >= limit;
+  if (pause ? !may_be : is_due) {
+    violated("I5", fmt::format("{} has failed {} times one after the other, of {}, and is {}paused", run.trigger_id,
+                               failures_in_a_row(schedule, false), limit, pause ? "" : "not "));
+  }
+  if (pause && pause->reason != model::reason::paused_after_failures) {
+    violated("I5", fmt::format("{} is paused by its failures for the reason {}", run.trigger_id, pause->reason));
+  }
+}
+
 void Book::apply(const model::SchedulePaused& change) {
   OfSchedule& schedule = schedules_[change.schedule];
   say(fmt::format("{} {}{}", change.schedule, change.paused ? "paused " : "resumed", change.reason));
@@ -140,6 +179,16 @@ void Book::apply(const model::SchedulePaused& change) {
     violated("I5", change.schedule + " is paused once more, and has forgotten since when it is");
   }
   if (schedule.paused && !change.paused) check_resume(change.schedule);
+  const bool by_failures = change.reason == model::reason::paused_after_failures;
+  const bool with_failure = std::any_of(set_->begin(), set_->end(), [](const model::Change& one) {
+    const auto* ended = std::get_if<model::AttemptEnded>(&one);
+    return ended && ended->event == model::RunEvent::fail;
+  });
+  if (by_failures && !schedule.paused && !with_failure)
+    violated("I5", change.schedule + " is paused without a failure");
+  if (!change.paused) {
+    for (auto& [at, run] : schedule.runs) run.before_resume = model::is_terminal(run.state);
+  }
   schedule.paused = change.paused;
   schedule.paused_at = change.at;
   schedule.note = change.note;

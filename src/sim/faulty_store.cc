@@ -94,6 +94,11 @@ Result<std::optional<model::Run>> FaultyStore::find_run(const std::string& id) {
   return behind().find_run(id);
 }
 
+Result<std::vector<model::Run>> FaultyStore::runs_of_schedule(const std::string& schedule, int limit) {
+  if (mutation_ == Mutation::endless_failures) return std::vector<model::Run>();
+  return behind().runs_of_schedule(schedule, limit);
+}
+
 Result<std::vector<store::RecordedStart>> FaultyStore::starts_after(Instant after) {
   if (mutation_ == Mutation::uncounted_starts) return std::vector<store::RecordedStart>();
   return behind().starts_after(after);

@@ -25,6 +25,7 @@ const char* to_text(Mutation mutation) {
                                    "uncounted-locks",
                                    "uncounted-starts",
                                    "forgotten-failures",
+                                   "endless-failures",
                                    "leaked-slots",
                                    "forgotten-cursor",
                                    "lost-result",

@@ -102,6 +102,9 @@ void forgive(Dice dice, Plan& plan) {
     if (dice.one_in(3)) retry.final_exit_codes = {64};
     if (dice.one_in(4)) retry.max_backoff = 30s;
     if (dice.one_in(4)) pipeline.on_interrupt = model::OnInterrupt::fail;
+    for (model::Schedule& schedule : pipeline.schedules) {
+      if (dice.one_in(4)) schedule.pause_after_failures = dice.one_of({1, 2, 2, 3});
+    }
     if (dice.one_in(2)) {
       model::Step second = pipeline.steps[0];
       second.id = "second";

@@ -67,6 +67,7 @@ std::string describe_files(const Plan& plan) {
       out += fmt::format("\n  {}: {}{}, overlap {}, misfire {} after {}", schedule.id, rule,
                          timing.from_completion ? " from completion" : "", model::to_text(schedule.overlap),
                          model::to_text(schedule.misfire), format_duration(schedule.grace));
+      if (schedule.pause_after_failures > 0) out += fmt::format(", {} failures at most", schedule.pause_after_failures);
     }
     out += "\n";
   }
