@@ -109,6 +109,8 @@ class Book final : public Ledger {
     Instant paused_at{};  ///< or resumed
     std::string note{};
     std::set<Instant> ran;
+    std::optional<Micros> delay{};  ///< the least that was seen between an instant and its decision, of its jitter
+    std::optional<Instant> excluded_from{};  ///< where the row of excluded instants begins that ends at `until`
     /// Its runs by their instants; of a resume on only what ends after it, or is still open.
     struct OfInstant {
       std::string run_id;
@@ -159,6 +161,8 @@ class Book final : public Ledger {
   void check_failures(const OpenRun& run);
   void note_state(const OpenRun& run, const std::string& id, model::RunState state, Instant at);
   void check_rows(const model::OccurrencesDecided& change, const OfSchedule& schedule, const Oracle& oracle);
+  void check_row(const std::string& key, const model::Occurrence& row);
+  void check_delay(const model::OccurrencesDecided& change, OfSchedule& schedule);
   Instant next_uncovered(const OfSchedule& schedule, const Oracle& oracle, Instant after) const;
   void check_schedules();
   // book_endings.cc: what became of an attempt, and what becomes of its run.

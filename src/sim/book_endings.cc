@@ -48,7 +48,8 @@ Book::Ending Book::due_ending(const OpenRun& run, const Execution& execution) co
   if (left(execution, Outcome::released)) return {RunEvent::release, reason::file_held};
 
   // Nobody has asked, so the server did: it stops. What does not end then is killed, and was at work.
-  const bool killed = !execution.result && execution.asked_to_end && !execution.with_server;
+  const bool by_itself = execution.result || execution.with_server || execution.by_timeout;
+  const bool killed = execution.asked_to_end && !by_itself;
   const bool by_stop = left(execution, Outcome::cancelled) || killed;
   const bool with_server = execution.with_server || left(execution, Outcome::interrupted);
   const bool begun = !by_stop || killed || execution.result->started_at;

@@ -1,6 +1,7 @@
 // What the book says of schedules: every instant is decided once, and nothing stands still that is not paused.
 #include <fmt/format.h>
 
+#include "sim/almanac.h"
 #include "sim/book.h"
 
 namespace eider::sim {
@@ -22,6 +23,7 @@ void Book::apply(const model::CursorPlaced& change) {
     violated("I5", cursor.schedule + " has lost its pause");
   }
   schedule.until = cursor.decided_until;
+  schedule.excluded_from.reset();
   schedule.rule = cursor.rule;
   say(fmt::format("cursor of {} at {}", cursor.schedule, format_rfc3339(schedule.until)));
 }
@@ -36,7 +38,8 @@ Instant Book::next_uncovered(const OfSchedule& schedule, const Oracle& oracle, I
 void Book::check_rows(const model::OccurrencesDecided& change, const OfSchedule& schedule, const Oracle& oracle) {
   Instant at = schedule.until;
   for (const model::Occurrence& row : change.occurrences) {
-    if (oracle.next(at) != row.scheduled_for && next_uncovered(schedule, oracle, at) != row.scheduled_for) {
+    const bool grows = row.decision == Decision::excluded && row.scheduled_for == schedule.excluded_from;
+    if (!grows && oracle.next(at) != row.scheduled_for && next_uncovered(schedule, oracle, at) != row.scheduled_for) {
       violated("I5", fmt::format("{}: a row begins at {}, but what comes after {} is {}", change.schedule,
                                  format_rfc3339(row.scheduled_for), format_rfc3339(at),
                                  format_rfc3339(oracle.next(at).value_or(at))));
@@ -58,6 +61,39 @@ void Book::check_rows(const model::OccurrencesDecided& change, const OfSchedule&
   }
 }
 
+/// A row of excluded instants has the reason of each, other rows have none that is excluded; but a pause covers all.
+void Book::check_row(const std::string& key, const model::Occurrence& row) {
+  if (row.decision == Decision::paused) return;
+  const auto& [schedule, pipeline, oracle] = schedules_in_force_.at(key);
+  if (!schedule.start && !schedule.end && schedule.exclude.empty() && schedule.only.empty()) {
+    if (row.decision == Decision::excluded) violated("I5", key + " excludes what nothing excludes");
+    return;
+  }
+  const auto step = oracle.from_completion() ? row.scheduled_until - row.scheduled_for : Micros(0);
+  for (Instant at = row.scheduled_for; at <= row.scheduled_until;) {
+    const auto why = why_excluded(schedule, at);
+    if (row.decision == Decision::excluded ? !why.contains(row.reason) : !why.empty()) {
+      return violated("I5", fmt::format("{}: {} is {} ({}), and what excludes it is: {}", key, format_rfc3339(at),
+                                        to_text(row.decision), row.reason, why.empty() ? "nothing" : *why.begin()));
+    }
+    if (at == row.scheduled_until) return;
+    at = step > Micros(0) ? at + step : oracle.next(at).value_or(row.scheduled_until);
+  }
+}
+
+/// No instant is decided before it has come; and jitter delays each by the same, so the least delay that was seen is
+/// what check_schedules() may count on.
+void Book::check_delay(const model::OccurrencesDecided& change, OfSchedule& schedule) {
+  for (const model::Occurrence& row : change.occurrences) {
+    const Micros delay = clock_.now() - row.scheduled_until;
+    if (delay < Micros(0)) {
+      violated("I5",
+               fmt::format("{} decides {} before it has come", change.schedule, format_rfc3339(row.scheduled_until)));
+    }
+    schedule.delay = std::min(delay, schedule.delay.value_or(delay));
+  }
+}
+
 void Book::apply(const model::OccurrencesDecided& change) {
   OfSchedule& schedule = schedules_[change.schedule];
   for (const model::Occurrence& row : change.occurrences) {
@@ -70,6 +106,10 @@ void Book::apply(const model::OccurrencesDecided& change) {
   if (moves && in_force != schedules_in_force_.end() && !in_force->second.oracle.from_completion()) {
     check_rows(change, schedule, in_force->second.oracle);
   }
+  if (moves && in_force != schedules_in_force_.end()) {
+    for (const model::Occurrence& row : change.occurrences) check_row(change.schedule, row);
+    check_delay(change, schedule);
+  }
   check_pause(change, schedule);
   for (const model::Occurrence& row : change.occurrences) {
     if (row.decision == Decision::run && !schedule.ran.insert(row.scheduled_for).second) {
@@ -77,10 +117,15 @@ void Book::apply(const model::OccurrencesDecided& change) {
     }
   }
   schedule.until = change.decided_until;
+  schedule.excluded_from.reset();
+  if (!change.occurrences.empty() && change.occurrences.back().decision == Decision::excluded) {
+    schedule.excluded_from = change.occurrences.back().scheduled_for;
+  }
 }
 
 void Book::apply(const model::CursorWithdrawn& change) {
   schedules_[change.schedule].until = change.to;
+  schedules_[change.schedule].excluded_from.reset();
   say(fmt::format("cursor of {} back to {}", change.schedule, format_rfc3339(change.to)));
 }
 
@@ -120,7 +165,7 @@ void Book::check_resume(const std::string& key) {
         ++made_up_for;
       } else if (row.decision != Decision::paused) {
         violated("I5", key + " is resumed, and says of its pause: " + to_text(row.decision));
-      } else if (made_up_for > 0) {
+      } else if (made_up_for > 0 && why_excluded(schedule, row.scheduled_for).empty()) {
         violated("I5", key + " is resumed, and makes up for what is older than what it passes over");
       }
       if (row.decision == Decision::run && row.reason != model::reason::resumed) {
@@ -212,7 +257,11 @@ void Book::check_schedules() {
     if (!in_force.oracle.from_completion() && schedule.until > now + 500ms) {
       violated("I1", fmt::format("{} stands still until {}", key, format_rfc3339(schedule.until)));
     }
-    if (const Instant due = next_uncovered(schedule, in_force.oracle, schedule.until); due <= now) {
+    const Micros jitter = in_force.schedule.jitter;
+    const Instant undecided = next_uncovered(schedule, in_force.oracle, schedule.until);
+    if (undecided == Instant::max()) continue;
+    const Instant due = undecided + std::min(schedule.delay.value_or(jitter), jitter);
+    if (due <= now) {
       violated("I1", fmt::format("{} was due at {}, and nothing is decided", key, format_rfc3339(due)));
     }
   }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "sim/almanac.h"
 #include "sim/living.h"
 
 namespace eider::sim {
@@ -23,6 +24,8 @@ std::shared_ptr<const workspace::Workspace> Files::read(const workspace::Workspa
   out->root = "/simulated";
   out->usable = true;
   out->settings = settings_;
+  static const timing::Calendars all = calendars();
+  out->calendars = all;
   for (const auto& [name, file] : files_) {
     if (file.state == State::good) out->pipelines[name] = file.loaded;
     if (file.state != State::broken) continue;

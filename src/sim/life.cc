@@ -26,6 +26,7 @@ const char* to_text(Mutation mutation) {
                                    "uncounted-starts",
                                    "forgotten-failures",
                                    "endless-failures",
+                                   "empty-calendars",
                                    "leaked-slots",
                                    "forgotten-cursor",
                                    "lost-result",
@@ -77,10 +78,13 @@ Report Life::live() {
 std::shared_ptr<const workspace::Workspace> Life::read_workspace(const workspace::Workspace* in_force) {
   auto read = files_.read(in_force);
   store_.switch_workspace(read);
-  if (files_.leaked().empty()) return read;
+  if (files_.leaked().empty() && mutation_ != Mutation::empty_calendars) return read;
   auto lacking = std::make_shared<workspace::Workspace>(*read);
   for (const auto& [pool, slots] : files_.leaked()) {
     lacking->settings.pools[pool].slots = std::max(0, lacking->settings.pools[pool].slots - slots);
+  }
+  if (mutation_ == Mutation::empty_calendars) {
+    for (auto& [name, calendar] : lacking->calendars) calendar = std::make_shared<const timing::Calendar>();
   }
   return lacking;
 }

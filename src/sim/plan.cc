@@ -114,6 +114,19 @@ void forgive(Dice dice, Plan& plan) {
   }
 }
 
+/// Which instants run, and when, from dice of its own.
+void choose(Dice dice, Plan& plan) {
+  for (auto& [name, pipeline] : plan.pipelines) {
+    for (model::Schedule& schedule : pipeline.schedules) {
+      if (dice.one_in(5)) schedule.exclude = {dice.one_of({"sundays", "breaks"})};
+      if (dice.one_in(8)) schedule.only = {dice.one_of({"sundays", "early"})};
+      if (dice.one_in(8)) schedule.start = plan.begin + dice.within(0s, 40min);
+      if (dice.one_in(8)) schedule.end = plan.begin + dice.within(45min, 2h);
+      if (dice.one_in(4) && !schedule.timing.from_completion) schedule.jitter = 20s;
+    }
+  }
+}
+
 model::Settings make_settings(Dice& dice) {
   model::Settings out;
   out.max_workers = dice.one_of({2, 4, 8});
@@ -197,6 +210,7 @@ Plan make_plan(std::uint64_t seed) {
   connect(dice, plan.pipelines);
   limit(Dice(mixed(seed, "limits")), plan);
   forgive(Dice(mixed(seed, "retries")), plan);
+  choose(Dice(mixed(seed, "instants")), plan);
   Micros at{};
   for (int i = 6 + dice.below(25); i > 0; --i) {
     // Much of what is wrong shows only when two things happen together, or when something is due.

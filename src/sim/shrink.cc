@@ -67,6 +67,11 @@ std::string describe_files(const Plan& plan) {
       out += fmt::format("\n  {}: {}{}, overlap {}, misfire {} after {}", schedule.id, rule,
                          timing.from_completion ? " from completion" : "", model::to_text(schedule.overlap),
                          model::to_text(schedule.misfire), format_duration(schedule.grace));
+      for (const std::string& calendar : schedule.exclude) out += ", not in " + calendar;
+      for (const std::string& calendar : schedule.only) out += ", only in " + calendar;
+      if (schedule.start) out += ", from " + format_rfc3339(*schedule.start);
+      if (schedule.end) out += ", until " + format_rfc3339(*schedule.end);
+      if (schedule.jitter > Micros(0)) out += ", jitter " + format_duration(schedule.jitter);
       if (schedule.pause_after_failures > 0) out += fmt::format(", {} failures at most", schedule.pause_after_failures);
     }
     out += "\n";
