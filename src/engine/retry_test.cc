@@ -276,6 +276,30 @@ TEST(Retry, WhatTheServersEndInterruptsFailsOnlyWhenItHadBegun) {
   }
 }
 
+TEST(Retry, WaitsAsLongWhenTheClockIsSetBackToBeforeTheRunWasMade) {
+  TestBench bench;
+  bench.add_pipeline("p", [](model::Pipeline& p) {
+    p.retry.max_attempts = 3;
+    p.retry.backoff = 10s;
+    p.retry.factor = 1;
+    p.retry.jitter = 0;
+  });
+  bench.boot();
+  const std::string id = bench.start("p").value();
+  bench.clock.step_to(bench.clock.now() - 1h);
+  bench.settle();
+  for (const bool crash : {false, true}) {
+    bench.workers->over(id, Outcome::failed);
+    bench.settle();
+    if (crash) bench.crash_and_boot();
+    EXPECT_EQ(bench.row(id).state, RunState::queued);
+    bench.advance(9s);
+    EXPECT_EQ(bench.row(id).state, RunState::queued);
+    bench.advance(1s);
+    EXPECT_EQ(bench.row(id).state, RunState::running);
+  }
+}
+
 /// A worker that does not end when its server stops is killed by it: that is no crash of the run's.
 TEST(Retry, WhatIsKilledByAServerThatStopsWasInterrupted) {
   for (const auto policy : {model::OnInterrupt::retry, model::OnInterrupt::fail}) {

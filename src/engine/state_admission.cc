@@ -87,7 +87,7 @@ void State::release_backoffs(Instant now) {
 void State::hold_run(const std::string& id, Instant at) {
   model::Run& run = runs_.at(id);
   unindex(run);
-  run.not_before = std::max(at, run.created_at + Micros(1));
+  run.not_before = at == run.created_at ? at + Micros(1) : at;  // else it would be as new
   index(run);
 }
 
