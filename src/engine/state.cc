@@ -327,7 +327,7 @@ void State::apply_one(const model::RunClaimed& change) {
   attempt.claimed_at = change.at;
   attempt.definition = change.definition;
   attempt.taken = change.taken;
-  count_start({change.at, change.taken.pools});
+  count_start({change.at, change.taken.pools}, change.at);
   live_.insert_or_assign(change.run_id, std::move(attempt));
 }
 

@@ -138,7 +138,7 @@ class State {
   void end_live(const std::string& id);
   void queue_anew();
   void set_capacity();
-  void count_start(const store::RecordedStart& start);
+  void count_start(const store::RecordedStart& start, Instant now);
   void take_back_start(const model::Attempt& attempt);
   void apply_one(const model::CursorPlaced& change);
   void apply_one(const model::OccurrencesDecided& change);
