@@ -144,6 +144,7 @@ void Book::apply(const model::AttemptEnded& change) {
   run.failures += change.event == RunEvent::retry ? 1 : 0;
   run.interruptions += change.event == RunEvent::interrupt ? 1 : 0;
   run.not_before = change.not_before;
+  run.ready_at = time_passed() + (change.not_before - clock_.now());
   states_[id] = RunState::queued;
 }
 

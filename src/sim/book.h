@@ -97,6 +97,7 @@ class Book final : public Ledger {
     int interruptions = 0;
     bool catch_up = false;
     Instant not_before{};
+    Micros ready_at{};  ///< the same, as time_passed()
     Instant created_at{};
     Instant turn{};  ///< among those that wait: age, with ten minutes for a step of priority
     Taken taken{};   ///< while it runs: what it took when it was claimed, by the files of then

@@ -101,6 +101,7 @@ std::optional<Book::Excess> Book::excess(const OpenRun& run, const Use& use) con
 void Book::claim(const std::string& id, OpenRun& run) {
   const model::Pipeline* definition = pipeline(run.pipeline);
   if (!definition) return violated("I8", "a run of " + run.pipeline + " is claimed, and the pipeline is not there");
+  if (time_passed() < run.ready_at) violated("I5", id + " is claimed before it is to be tried again");
   run.taken = taken(*definition, run);
   if (const auto found = excess(run, use())) violated(found->law, found->what);
   std::erase_if(starts_, [&](const Start& one) { return one.at + remembered < clock_.now(); });
