@@ -40,7 +40,7 @@ void Book::committed(const model::ChangeSet& set) {
 
 // ---- runs ----------------------------------------------------------------------------------------------------------
 
-Book::OpenRun Book::open_run(const model::Run& run) {
+Book::OpenRun Book::open_run(const model::Run& run) const {
   OpenRun out;
   out.pipeline = run.pipeline;
   out.trigger = run.trigger;
@@ -51,7 +51,7 @@ Book::OpenRun Book::open_run(const model::Run& run) {
   out.attempt = run.attempt;
   out.catch_up = run.catch_up;
   out.not_before = run.not_before;
-  out.created_at = run.created_at;
+  out.queued_at = time_passed();
   out.turn = run.created_at - run.priority * std::chrono::minutes(10);
   return out;
 }

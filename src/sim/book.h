@@ -97,12 +97,12 @@ class Book final : public Ledger {
     int interruptions = 0;
     bool catch_up = false;
     Instant not_before{};
-    Micros ready_at{};  ///< the same, as time_passed()
-    Instant created_at{};
-    Instant turn{};  ///< among those that wait: age, with ten minutes for a step of priority
-    Taken taken{};   ///< while it runs: what it took when it was claimed, by the files of then
+    Micros ready_at{};   ///< the same, as time_passed()
+    Micros queued_at{};  ///< as time_passed()
+    Instant turn{};      ///< among those that wait: age, with ten minutes for a step of priority
+    Taken taken{};       ///< while it runs: what it took when it was claimed, by the files of then
   };
-  static OpenRun open_run(const model::Run& run);
+  OpenRun open_run(const model::Run& run) const;
   struct OfSchedule {
     Instant until{};
     std::string rule;
@@ -187,7 +187,7 @@ class Book final : public Ledger {
   bool rate_is_open(const std::string& pool) const;
   std::optional<Excess> excess(const OpenRun& run, const Use& use) const;
   bool fits(const OpenRun& run, const Use& use) const;
-  /// An earlier turn that has waited for five minutes may keep something from it that it needs as well.
+  /// An earlier turn that has waited for five minutes, by whatever clock, may keep something from it that it needs too.
   bool may_be_kept_from(const OpenRun& run) const;
   static bool share(const OpenRun& one, const Taken& of_one, const OpenRun& other, const Taken& of_other);
   void end(const std::string& run_id, model::RunState state, Instant at);

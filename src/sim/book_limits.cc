@@ -158,7 +158,7 @@ bool Book::may_be_kept_from(const OpenRun& run) const {
   const Taken wanted = taken(*pipeline(run.pipeline), run);
   return std::any_of(open_.begin(), open_.end(), [&](const auto& entry) {
     const OpenRun& other = entry.second;
-    if (other.running || other.turn > run.turn || &other == &run || other.created_at + 5min > clock_.now())
+    if (other.running || other.turn > run.turn || &other == &run || other.queued_at + 5min > time_passed())
       return false;
     const model::Pipeline* definition = pipeline(other.pipeline);
     return definition && share(run, wanted, other, taken(*definition, other));
