@@ -247,6 +247,11 @@ void World::forget(const std::string& run_id, int attempt) {
 std::vector<supervise::WorkerEvent> World::take_events() {
   faults_.step();
   auto events = std::exchange(outbox_, {});
+  for (const supervise::WorkerEvent& event : events) {
+    // Who hears of it late, because the machine slept, waits as if it lacked it now.
+    const auto* over = std::get_if<supervise::AttemptOver>(&event);
+    if (over && over->others_too) lacked_last_ = clock_.boottime();
+  }
   if (mutation_ != Mutation::drop_fence) return events;
   for (supervise::WorkerEvent& event : events) {
     auto* over = std::get_if<supervise::AttemptOver>(&event);
