@@ -256,6 +256,12 @@ bool Book::is_paused(const std::string& schedule) const {
   return found != schedules_.end() && found->second.paused;
 }
 
+std::vector<std::string> Book::ended_ids() const {
+  std::vector<std::string> out = ended_;
+  std::erase_if(out, [this](const std::string& id) { return states_.at(id) == RunState::succeeded; });
+  return out.empty() ? ended_ : out;
+}
+
 std::vector<std::string> Book::open_ids() const {
   std::vector<std::string> out;
   for (const auto& [id, run] : open_) out.push_back(id);

@@ -66,8 +66,8 @@ class Book final : public Ledger {
   std::int64_t runs() const { return static_cast<std::int64_t>(states_.size()); }
   std::vector<std::string> open_ids() const;
   bool is_paused(const std::string& schedule) const;
-  /// Of the newest ended ones.
-  const std::vector<std::string>& ended_ids() const { return ended_; }
+  /// Of the newest ended ones; those that have not succeeded, if there are any.
+  std::vector<std::string> ended_ids() const;
   std::map<std::string, int> slots_in_use() const { return use().pools; }
   const workspace::Workspace& workspace() const { return *workspace_; }
 

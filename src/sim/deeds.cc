@@ -147,9 +147,9 @@ void Life::act_as_person(const Action& action) {
                                     [this](const Result<model::RunState>&) { book_.answered(); }});
     }
     default: {
-      const auto& ended = book_.ended_ids();
+      const auto ended = book_.ended_ids();
       if (ended.empty()) return;
-      return post(engine::RetryRun{ended[action.b % ended.size()], action.a % 2 == 0, "person",
+      return post(engine::RetryRun{ended[action.b % ended.size()], action.a % 4 != 0, "person",
                                    [this](const auto&) { book_.answered(); }});
     }
   }
