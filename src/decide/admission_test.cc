@@ -179,9 +179,9 @@ TEST(Rate, OpensWhenTheOldestOfSoManyStartsIsOldEnough) {
   const model::Rate rate{2, 1min};
   RecentStarts starts;
   EXPECT_EQ(starts.opens_at(rate), std::nullopt);
-  starts.add(noon, rate.per);
+  starts.add(noon, noon, rate.per);
   EXPECT_EQ(starts.opens_at(rate), std::nullopt);
-  starts.add(noon + 10s, rate.per);
+  starts.add(noon + 10s, noon + 10s, rate.per);
   EXPECT_EQ(starts.opens_at(rate), noon + 1min);
   EXPECT_EQ(starts.within(rate.per, noon + 59s), 2);
   EXPECT_EQ(starts.within(rate.per, noon + 60s), 1) << "a minute later it is another minute";
@@ -189,6 +189,21 @@ TEST(Rate, OpensWhenTheOldestOfSoManyStartsIsOldEnough) {
   EXPECT_EQ(starts.within(rate.per, noon + 30s), 1);
   starts.shift(1h);
   EXPECT_EQ(starts.within(rate.per, noon - 1h + 30s), 1);
+}
+
+TEST(Rate, AStartIsTakenBackAsItIsRecordedWheneverItCounts) {
+  const model::Rate rate{2, 1min};
+  RecentStarts starts;
+  starts.add(noon + 1h, noon, rate.per);
+  EXPECT_EQ(starts.within(rate.per, noon + 59s), 1) << "recorded by a clock that has been set back since";
+  EXPECT_EQ(starts.within(rate.per, noon + 60s), 0);
+  starts.add(noon, noon, rate.per);
+  starts.shift(10s);
+  starts.take_back(noon - 10s);
+  EXPECT_EQ(starts.within(rate.per, noon), 2) << "none is recorded as of then";
+  starts.take_back(noon + 1h);
+  starts.take_back(noon);
+  EXPECT_EQ(starts.within(rate.per, noon), 0);
 }
 
 // I7: in no stretch of time of the rate's length start more than it allows.
@@ -203,7 +218,7 @@ RC_GTEST_PROP(Rate, IsNeverExceededInAnyStretchOfTime, ()) {
     const bool open = !opens || *opens <= now;
     RC_ASSERT(open == (starts.within(rate.per, now) < rate.starts));
     if (!open) continue;
-    starts.add(now, rate.per);
+    starts.add(now, now, rate.per);
     started.push_back(now);
   }
   for (std::size_t i = 0; i + static_cast<std::size_t>(rate.starts) < started.size(); ++i) {

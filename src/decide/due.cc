@@ -44,7 +44,9 @@ class Planner {
       out_.push_back(decide_one(at, model::reason::resumed, catch_up));
       after = at;
     }
-    paused_between(after, horizon_);
+    // A fixed delay has one instant at a time: the next counts from the end of this one's run.
+    const bool only_one = facts_.schedule.timing.from_completion && !chosen.empty();
+    if (!only_one) paused_between(after, horizon_);
     return std::move(out_);
   }
 

@@ -284,6 +284,24 @@ TEST(FixedDelay, OwesOneRunHoweverLateItIs) {
   }
 }
 
+TEST(FixedDelay, OwesOneRunForAPauseHoweverLongItWas) {
+  for (const Misfire catch_up : {Misfire::skip, Misfire::latest, Misfire::all}) {
+    Case c;
+    c.schedule().timing = {};
+    c.schedule().timing.every = seconds(10);
+    c.schedule().timing.from_completion = true;
+    c.schedule().overlap = Overlap::queue;
+    c.cursor.decided_until = at("2026-01-01T10:00:00Z");
+    c.cursor.paused = true;
+    const auto decisions = c.resume(at("2026-01-01T12:00:00Z"), catch_up).value();
+    ASSERT_EQ(told(decisions).rows, 1) << "an instant after it is not known before its run has ended";
+    EXPECT_EQ(told(decisions).runs, catch_up == Misfire::skip ? 0 : 1);
+    EXPECT_EQ(told(decisions).paused, catch_up == Misfire::skip ? 1 : 0);
+    EXPECT_EQ(decisions[0].occurrences[0].scheduled_for, at("2026-01-01T10:00:10Z"));
+    EXPECT_EQ(decisions[0].decided_until, at("2026-01-01T12:00:00Z"));
+  }
+}
+
 model::Run ended(const char* id, model::RunState state, int minute = 0) {
   model::Run run;
   run.id = id;

@@ -14,9 +14,9 @@ namespace eider::decide {
 class RecentStarts {
  public:
   /// A start in the future was recorded by a clock that has been set back since: it counts as of now.
-  void add(Instant at, Micros per);
-  /// The attempt ran nothing: it was no start.
-  void take_back(Instant at);
+  void add(Instant recorded, Instant now, Micros per);
+  /// The attempt ran nothing: it was no start, as of whenever it counts.
+  void take_back(Instant recorded);
   /// The clock was set back by so much.
   void shift(Micros by);
 
@@ -26,7 +26,12 @@ class RecentStarts {
   std::optional<Instant> opens_at(const model::Rate& rate) const;
 
  private:
-  std::multiset<Instant> starts_;
+  struct Start {
+    Instant at{};
+    Instant recorded{};
+    auto operator<=>(const Start&) const = default;  // NOLINT(modernize-use-nullptr): of the operator itself
+  };
+  std::multiset<Start> starts_;
 };
 
 }  // namespace eider::decide

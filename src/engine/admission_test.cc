@@ -150,6 +150,29 @@ TEST(Limits, AStartThatRanNothingIsNoneForTheRate) {
   EXPECT_EQ(bench.row(a).state, RunState::running);
 }
 
+/// Whatever the clock did between its start and its end, and whether or not a server has come back meanwhile.
+TEST(Limits, AStartThatRanNothingIsNoneAlsoWhenTheClockWasSetBack) {
+  for (const bool crash : {false, true}) {
+    TestBench bench;
+    bench.workspace_value.settings.pools["api"] = {"api", 0, model::Rate{1, 1h}};
+    bench.add_pipeline("a", [](model::Pipeline& p) { p.pools["api"] = 1; });
+    bench.boot();
+    const std::string a = bench.start("a").value();
+    bench.clock.step_to(bench.clock.now() - 5h);
+    if (crash) {
+      bench.traces[a].socket_answers = true;
+      bench.crash_and_boot();
+    }
+    bench.settle();
+    bench.workers->over(a, Outcome::released);
+    bench.settle();
+    ASSERT_EQ(bench.row(a).state, RunState::queued);
+    bench.advance(1min);
+    EXPECT_EQ(bench.row(a).state, RunState::running);
+    EXPECT_EQ(limits(bench).pools[0].rate->started, 1);
+  }
+}
+
 TEST(Limits, AClockThatIsSetBackHoldsNoRate) {
   TestBench bench;
   bench.workspace_value.settings.pools["api"] = {"api", 0, model::Rate{1, 1min}};

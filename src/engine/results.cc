@@ -67,6 +67,14 @@ decide::AttemptEndFacts end_facts(const model::Run& run, const model::Attempt& a
   return facts;
 }
 
+std::string end_reason(const decide::AttemptEndVerdict& verdict, const model::Run& run,
+                       const supervise::AttemptOver& over) {
+  if (verdict.event == model::RunEvent::release) {
+    return over.result && over.result->file_held ? model::reason::file_held : model::reason::not_started;
+  }
+  return verdict.reason.empty() && verdict.event == model::RunEvent::cancel ? run.reason : verdict.reason;
+}
+
 }  // namespace
 
 void Loop::watch_step(const supervise::WorkerEvent& event) {
@@ -158,8 +166,11 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
     facts.waited = turn.now() - since->second;
   }
   // Nobody's cancel that was committed: a server, perhaps the one before, has interrupted what ran when it stopped.
-  bool ended_by_drain = *attempt.outcome == model::Outcome::cancelled && !facts.cancel_asked;
-  if (ended_by_drain && facts.on_interrupt == model::OnInterrupt::fail && attempt.started_at) {
+  // What did not end then was killed, in the middle of its work.
+  const bool killed = *attempt.outcome == model::Outcome::crashed && interrupted_;
+  bool ended_by_drain = (killed || *attempt.outcome == model::Outcome::cancelled) && !facts.cancel_asked;
+  const bool begun = killed || attempt.started_at;
+  if (ended_by_drain && begun && facts.on_interrupt == model::OnInterrupt::fail) {
     facts.outcome = model::Outcome::interrupted;  // it has begun, and may not begin again
     ended_by_drain = false;
   }
@@ -174,13 +185,7 @@ void Loop::decide_result(Turn& turn, const supervise::AttemptOver& over) {
   // A result that lay there at boot says when it was; what this server has followed ends now.
   ended.at = live_.contains(over.run_id) ? turn.now() : *attempt.finished_at;
   ended.not_before = turn.now() + (ended_by_drain ? Micros(0) : verdict.delay);
-  if (ended_by_drain) {
-    ended.reason = model::reason::server_stopped;
-  } else if (verdict.event == model::RunEvent::release) {
-    ended.reason = over.result && over.result->file_held ? model::reason::file_held : model::reason::not_started;
-  } else {
-    ended.reason = verdict.reason.empty() && verdict.event == model::RunEvent::cancel ? run.reason : verdict.reason;
-  }
+  ended.reason = ended_by_drain ? model::reason::server_stopped : end_reason(verdict, run, over);
   // A run that is queued again because of its server has nothing wrong with it; its attempt says what happened.
   if (!ended_by_drain) ended.error = attempt.error;
   ended.attempt = std::move(attempt);

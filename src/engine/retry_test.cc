@@ -276,5 +276,81 @@ TEST(Retry, WhatTheServersEndInterruptsFailsOnlyWhenItHadBegun) {
   }
 }
 
+TEST(Retry, WaitsAsLongWhenTheClockIsSetBackToBeforeTheRunWasMade) {
+  TestBench bench;
+  bench.add_pipeline("p", [](model::Pipeline& p) {
+    p.retry.max_attempts = 3;
+    p.retry.backoff = 10s;
+    p.retry.factor = 1;
+    p.retry.jitter = 0;
+  });
+  bench.boot();
+  const std::string id = bench.start("p").value();
+  bench.clock.step_to(bench.clock.now() - 1h);
+  bench.settle();
+  for (const bool crash : {false, true}) {
+    bench.workers->over(id, Outcome::failed);
+    bench.settle();
+    if (crash) bench.crash_and_boot();
+    EXPECT_EQ(bench.row(id).state, RunState::queued);
+    bench.advance(9s);
+    EXPECT_EQ(bench.row(id).state, RunState::queued);
+    bench.advance(1s);
+    EXPECT_EQ(bench.row(id).state, RunState::running);
+  }
+}
+
+/// A worker that does not end when its server stops is killed by it: that is no crash of the run's.
+TEST(Retry, WhatIsKilledByAServerThatStopsWasInterrupted) {
+  for (const auto policy : {model::OnInterrupt::retry, model::OnInterrupt::fail}) {
+    TestBench bench;
+    bench.add_pipeline("p", [&](model::Pipeline& p) { p.on_interrupt = policy; });
+    bench.boot();
+    const std::string id = bench.start("p").value();
+    bench.workers->obeys_cancel = false;
+    Stop stop;
+    stop.now = true;
+    bench.inbox->post(std::move(stop));
+    bench.settle();
+    bench.workers->die(id, 9);
+    bench.settle();
+    const bool again = policy == model::OnInterrupt::retry;
+    EXPECT_EQ(bench.row(id).state, again ? RunState::queued : RunState::failed);
+    EXPECT_EQ(bench.row(id).reason, again ? model::reason::server_stopped : model::reason::interrupted_final);
+    EXPECT_EQ(bench.row(id).failures, again ? 0 : 1);
+    EXPECT_EQ(bench.attempts(id)[0].outcome, Outcome::interrupted);
+  }
+}
+
+TEST(Retry, WhatDiesBeforeAServerThatStopsHasInterruptedItHasCrashed) {
+  TestBench bench;
+  bench.workspace_value.settings.drain_timeout = 30s;
+  bench.add_pipeline("p");
+  bench.boot();
+  const std::string id = bench.start("p").value();
+  bench.inbox->post(Stop{});
+  bench.settle();
+  bench.workers->die(id, 9);
+  bench.settle();
+  EXPECT_EQ(bench.row(id).state, RunState::failed);
+  EXPECT_EQ(bench.row(id).reason, model::reason::budget_spent);
+}
+
+TEST(Retry, WhatAPersonHasCancelledAndAServerThatStopsKillsIsCancelled) {
+  TestBench bench;
+  bench.add_pipeline("p");
+  bench.boot();
+  const std::string id = bench.start("p").value();
+  bench.workers->obeys_cancel = false;
+  ASSERT_TRUE(bench.cancel(id).ok());
+  Stop stop;
+  stop.now = true;
+  bench.inbox->post(std::move(stop));
+  bench.settle();
+  bench.workers->die(id, 9);
+  bench.settle();
+  EXPECT_EQ(bench.row(id).state, RunState::cancelled);
+}
+
 }  // namespace
 }  // namespace eider::engine

@@ -248,10 +248,13 @@ void State::index(const model::Run& run) {
   of_pipeline.open.insert(run.id);
   if (!run.idempotency_key.empty()) keys_[run.idempotency_key] = run.id;
   if (run.state != model::RunState::queued) return;
-  if (run.not_before > run.created_at) {
-    backing_off_.emplace(run.not_before, run.id);
-  } else {
+  // A new run is ready, whatever the clock says of when it was made. One that comes back, or is held, is ready when its
+  // time has come, also by a clock that was set back to before it was made.
+  const bool is_new = run.attempt == 0 && run.not_before == run.created_at;
+  if (is_new) {
     queue_.add(line_of(run), place_of(run));
+  } else {
+    backing_off_.emplace(run.not_before, run.id);
   }
   if (const auto at = expiry(run)) expiring_.emplace(*at, run.id);
 }
@@ -345,7 +348,7 @@ void State::apply_one(const model::RunClaimed& change) {
   attempt.claimed_at = change.at;
   attempt.definition = change.definition;
   attempt.taken = change.taken;
-  count_start({change.at, change.taken.pools});
+  count_start({change.at, change.taken.pools}, change.at);
   live_.insert_or_assign(change.run_id, std::move(attempt));
 }
 

@@ -140,7 +140,7 @@ class State {
   void end_live(const std::string& id);
   void queue_anew();
   void set_capacity();
-  void count_start(const store::RecordedStart& start);
+  void count_start(const store::RecordedStart& start, Instant now);
   void take_back_start(const model::Attempt& attempt);
   bool is_in_files(const std::string& schedule) const;
   void apply_one(const model::CursorPlaced& change);

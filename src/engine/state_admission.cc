@@ -87,7 +87,7 @@ void State::release_backoffs(Instant now) {
 void State::hold_run(const std::string& id, Instant at) {
   model::Run& run = runs_.at(id);
   unindex(run);
-  run.not_before = std::max(at, run.created_at + Micros(1));
+  run.not_before = at == run.created_at ? at + Micros(1) : at;  // else it would be as new
   index(run);
 }
 
@@ -103,17 +103,14 @@ std::optional<Micros> State::longest_rate() const {
 
 void State::load_starts(const std::vector<store::RecordedStart>& starts, Instant now) {
   starts_.clear();
-  for (store::RecordedStart start : starts) {
-    start.at = std::min(start.at, now);  // later: by a clock that has been set back since
-    count_start(start);
-  }
+  for (const store::RecordedStart& start : starts) count_start(start, now);
   rates_opened_at_ = {};
 }
 
-void State::count_start(const store::RecordedStart& start) {
+void State::count_start(const store::RecordedStart& start, Instant now) {
   for (const auto& [name, slots] : start.pools) {
     const auto pool = capacity_.pools.find(name);
-    if (pool != capacity_.pools.end() && pool->second.rate) starts_[name].add(start.at, pool->second.rate->per);
+    if (pool != capacity_.pools.end() && pool->second.rate) starts_[name].add(start.at, now, pool->second.rate->per);
   }
 }
 

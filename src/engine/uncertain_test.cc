@@ -211,6 +211,21 @@ TEST(Refused, AClaimIsTriedAgain) {
   EXPECT_EQ(bench.row(id).state, RunState::running);
 }
 
+/// Also by a clock that is behind the one by which the run was made.
+TEST(Refused, AClaimIsTriedAgainWhenTheClockIsSetBack) {
+  MoodyBench bench;
+  bench.add_pipeline("p");
+  bench.boot();
+  bench.mood->refuses = is<model::RunClaimed>;
+  const std::string id = bench.start("p").value();
+  bench.clock.step_to(bench.clock.now() - std::chrono::hours(1));
+  bench.live(5);
+  EXPECT_EQ(bench.mood->refused, 2);
+  bench.mood->refuses = {};
+  bench.live(5);
+  EXPECT_EQ(bench.row(id).state, RunState::running);
+}
+
 TEST(Refused, ARefusedCursorKeepsNoOtherScheduleWaiting) {
   MoodyBench bench;
   bench.boot();

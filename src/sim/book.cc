@@ -6,7 +6,6 @@
 
 namespace eider::sim {
 
-using model::Decision;
 using model::RunEvent;
 using model::RunState;
 
@@ -32,102 +31,27 @@ const model::Pipeline* Book::pipeline(const std::string& name) const {
 
 void Book::committed(const model::ChangeSet& set) {
   ++decisions_;
+  set_ = &set;
   for (const model::Change& change : set) {
     std::visit([this](const auto& one) { apply(one); }, change);
   }
-}
-
-// ---- the clock -----------------------------------------------------------------------------------------------------
-
-void Book::apply(const model::CursorPlaced& change) {
-  const model::Cursor& cursor = change.cursor;
-  OfSchedule& schedule = schedules_[cursor.schedule];
-  const bool known = !schedule.rule.empty();
-  const auto in_force = schedules_in_force_.find(cursor.schedule);
-  const bool completion = in_force != schedules_in_force_.end() && in_force->second.oracle.from_completion();
-  if (known && schedule.rule == cursor.rule && !completion) {
-    violated("I5", fmt::format("the cursor of {} is placed anew at {}, though its rule is the same and it stood at {}",
-                               cursor.schedule, format_rfc3339(cursor.decided_until), format_rfc3339(schedule.until)));
-  }
-  if (known && cursor.paused != schedule.paused) violated("I5", cursor.schedule + " has lost its pause");
-  schedule.until = cursor.decided_until;
-  schedule.rule = cursor.rule;
-  say(fmt::format("cursor of {} at {}", cursor.schedule, format_rfc3339(schedule.until)));
-}
-
-Instant Book::next_uncovered(const OfSchedule& schedule, const Oracle& oracle, Instant after) const {
-  constexpr Instant never = Instant::max();
-  Instant at = oracle.next(after).value_or(never);
-  while (at != never && schedule.ran.contains(at)) at = oracle.next(at).value_or(never);
-  return at;
-}
-
-void Book::check_rows(const model::OccurrencesDecided& change, const OfSchedule& schedule, const Oracle& oracle) {
-  Instant at = schedule.until;
-  for (const model::Occurrence& row : change.occurrences) {
-    if (oracle.next(at) != row.scheduled_for && next_uncovered(schedule, oracle, at) != row.scheduled_for) {
-      violated("I5", fmt::format("{}: a row begins at {}, but what comes after {} is {}", change.schedule,
-                                 format_rfc3339(row.scheduled_for), format_rfc3339(at),
-                                 format_rfc3339(oracle.next(at).value_or(at))));
-    }
-    const std::int64_t all = oracle.count(row.scheduled_for - Micros(1), row.scheduled_until);
-    const auto ran =
-        std::distance(schedule.ran.lower_bound(row.scheduled_for), schedule.ran.upper_bound(row.scheduled_until));
-    if (row.count > all || row.count < all - ran) {
-      violated("I5", fmt::format("{}: a row from {} to {} says {} instants; there are {}, {} of them have run",
-                                 change.schedule, format_rfc3339(row.scheduled_for),
-                                 format_rfc3339(row.scheduled_until), row.count, all, ran));
-    }
-    at = row.scheduled_until;
-  }
-  if (const Instant left = next_uncovered(schedule, oracle, at); left <= change.decided_until) {
-    violated("I5",
-             fmt::format("{}: nothing says what became of {}; its cursor moves from {} to {}", change.schedule,
-                         format_rfc3339(left), format_rfc3339(schedule.until), format_rfc3339(change.decided_until)));
-  }
-}
-
-void Book::apply(const model::OccurrencesDecided& change) {
-  OfSchedule& schedule = schedules_[change.schedule];
-  for (const model::Occurrence& row : change.occurrences) {
-    say(fmt::format("{} {} {} x{} {}", change.schedule, format_rfc3339(row.scheduled_for), to_text(row.decision),
-                    row.count, row.reason));
-  }
-  const auto in_force = schedules_in_force_.find(change.schedule);
-  // With nothing between its ends it says the past once more (a clock that was set back).
-  const bool moves = change.decided_until != change.expected_decided_until;
-  if (moves && in_force != schedules_in_force_.end() && !in_force->second.oracle.from_completion()) {
-    check_rows(change, schedule, in_force->second.oracle);
-  }
-  for (const model::Occurrence& row : change.occurrences) {
-    if (row.decision == Decision::run && !schedule.ran.insert(row.scheduled_for).second) {
-      violated("I6", fmt::format("{} runs twice at {}", change.schedule, format_rfc3339(row.scheduled_for)));
-    }
-  }
-  schedule.until = change.decided_until;
-}
-
-void Book::apply(const model::CursorWithdrawn& change) {
-  schedules_[change.schedule].until = change.to;
-  say(fmt::format("cursor of {} back to {}", change.schedule, format_rfc3339(change.to)));
-}
-
-void Book::apply(const model::SchedulePaused& change) {
-  schedules_[change.schedule].paused = change.paused;
-  say(fmt::format("{} {}", change.schedule, change.paused ? "paused" : "resumed"));
+  set_ = nullptr;
 }
 
 // ---- runs ----------------------------------------------------------------------------------------------------------
 
-Book::OpenRun Book::open_run(const model::Run& run) {
+Book::OpenRun Book::open_run(const model::Run& run) const {
   OpenRun out;
   out.pipeline = run.pipeline;
   out.trigger = run.trigger;
   out.trigger_id = run.trigger_id;
+  out.partition = run.partition;
+  out.params = run.params;
+  out.scheduled_for = run.scheduled_for;
   out.attempt = run.attempt;
   out.catch_up = run.catch_up;
   out.not_before = run.not_before;
-  out.created_at = run.created_at;
+  out.queued_at = time_passed();
   out.turn = run.created_at - run.priority * std::chrono::minutes(10);
   return out;
 }
@@ -157,6 +81,7 @@ void Book::apply(const model::RunQueued& change) {
     }
   }
   open_[run.id] = open_run(run);
+  note_state(open_[run.id], run.id, RunState::queued, {});
 }
 
 void Book::apply(const model::RunRestarted& change) {
@@ -166,6 +91,7 @@ void Book::apply(const model::RunRestarted& change) {
   states_[run.id] = RunState::queued;
   std::erase(ended_, run.id);
   open_[run.id] = open_run(run);
+  note_state(open_[run.id], run.id, RunState::queued, {});
   for (const auto& [delivery, of_run] : delivery_runs_) {
     if (of_run == run.id) owed_[delivery] = {run.trigger_id, run.id, false};
   }
@@ -181,16 +107,14 @@ void Book::apply(const model::RunClaimed& change) {
   run.running = true;
   run.attempt = change.number;
   states_[change.run_id] = RunState::running;
-  if (const model::Pipeline* definition = pipeline(run.pipeline)) {
-    run.pools = definition->pools;
-    run.database = definition->database;
-  }
-  check_use(run.pipeline, use());
+  claim(change.run_id, run);
 }
 
-void Book::end(const std::string& run_id, RunState state) {
+void Book::end(const std::string& run_id, RunState state, Instant at) {
   const auto found = open_.find(run_id);
   states_[run_id] = state;
+  note_state(found->second, run_id, state, at);
+  if (state == RunState::failed) check_failures(found->second);
   open_.erase(found);
   std::erase_if(owed_, [&](const auto& one) { return one.second.run_id == run_id; });
   ended_.push_back(run_id);
@@ -208,44 +132,27 @@ void Book::apply(const model::AttemptEnded& change) {
   say(fmt::format("run {} of {}: attempt {} ended, {} ({})", id, run.pipeline, change.attempt.number,
                   model::to_text(change.event), change.reason));
   check_truth(change, run);
+  if (change.attempt.outcome == model::Outcome::released) {  // it ran nothing: it was no start
+    std::erase_if(starts_, [&](const Start& one) { return one.run_id == id && one.attempt == run.attempt; });
+  }
   handed_off_.erase({id, change.attempt.number});
   const auto transition = model::next(RunState::running, change.event);
   if (!transition) return violated("I4", id + " ends in a way that there is not");
-  if (model::is_terminal(transition->to)) return end(id, transition->to);
+  if (model::is_terminal(transition->to)) return end(id, transition->to, change.at);
+  check_wait(change, run);
   run.running = false;
+  run.failures += change.event == RunEvent::retry ? 1 : 0;
+  run.interruptions += change.event == RunEvent::interrupt ? 1 : 0;
   run.not_before = change.not_before;
+  run.ready_at = time_passed() + (change.not_before - clock_.now());
   states_[id] = RunState::queued;
-}
-
-/// What is recorded of an attempt is what has become of it.
-void Book::check_truth(const model::AttemptEnded& change, const OpenRun& run) {
-  const std::string& id = change.attempt.run_id;
-  const Execution* execution = world_.execution(id, change.attempt.number);
-  if (!execution)
-    return violated("I4", fmt::format("attempt {} of {} ended, and never was", change.attempt.number, id));
-  if (execution->alive) {
-    return violated("I4", fmt::format("attempt {} of {} is recorded as over while it is alive", run.attempt, id));
-  }
-  const bool succeeded = execution->result && execution->result->outcome == model::Outcome::succeeded;
-  if (succeeded != (change.event == RunEvent::succeed)) {
-    return violated("I4", fmt::format("attempt {} of {} {}, and is recorded as {}", run.attempt, id,
-                                      succeeded ? "succeeded" : "did not succeed", model::to_text(change.event)));
-  }
-  if (succeeded) check_published(id, *execution);
-}
-
-void Book::check_published(const std::string& run_id, const Execution& execution) {
-  for (const wire::Publication& published : execution.result->publications) {
-    if (!events_[run_id].contains(published.asset)) {
-      violated("I5", fmt::format("{} has published {}, and there is no event", run_id, published.asset));
-    }
-  }
 }
 
 void Book::apply(const model::CancelAsked& change) {
   const auto found = open_.find(change.run_id);
   if (found == open_.end() || !found->second.running) return violated("I4", change.run_id + " is asked to end, idle");
   found->second.cancel_asked = true;
+  found->second.cancel_reason = change.reason;
   say("run " + change.run_id + " is asked to end");
 }
 
@@ -253,7 +160,7 @@ void Book::apply(const model::QueuedCancelled& change) {
   const auto found = open_.find(change.run_id);
   if (found == open_.end() || found->second.running) return violated("I4", change.run_id + " is not queued");
   say(fmt::format("run {} cancelled ({})", change.run_id, change.reason));
-  end(change.run_id, RunState::cancelled);
+  end(change.run_id, RunState::cancelled, change.at);
 }
 
 // ---- data ----------------------------------------------------------------------------------------------------------
@@ -304,8 +211,7 @@ void Book::apply(const model::DeliveriesSkipped& change) {
   }
 }
 
-// ---- what the world and people say
-// -----------------------------------------------------------------------------------
+// ---- what the world and people say ---------------------------------------------------------------------------------
 
 void Book::handed_off(const std::string& run_id, int attempt) {
   if (live_attempt(run_id) != attempt) {
@@ -343,6 +249,17 @@ void Book::answered(const std::string& run_id) {
   if (!run_id.empty() && !states_.contains(run_id)) {
     violated("I2", "a person is told of run " + run_id + " that is not committed");
   }
+}
+
+bool Book::is_paused(const std::string& schedule) const {
+  const auto found = schedules_.find(schedule);
+  return found != schedules_.end() && found->second.paused;
+}
+
+std::vector<std::string> Book::ended_ids() const {
+  std::vector<std::string> out = ended_;
+  std::erase_if(out, [this](const std::string& id) { return states_.at(id) == RunState::succeeded; });
+  return out.empty() ? ended_ : out;
 }
 
 std::vector<std::string> Book::open_ids() const {

@@ -91,6 +91,7 @@ void Life::act_on_machine(const Action& action) {
       break;
     case Deed::clock_is_set:
       clock_.step_to(clock_.now() + chosen(steps, action.a));
+      book_.clock_was_set(chosen(steps, action.a));
       break;
     case Deed::machine_sleeps:
       // The workers sleep as well; what they would have done meanwhile happens when they wake.
@@ -119,11 +120,13 @@ void Life::act_on_files(const Action& action) {
     say(files_.change(action.a, action.b, clock_.now()));
     return post(engine::Reload{[this](const auto&) { book_.answered(); }});
   }
-  const std::string schedule = some_schedule(action.a);
-  if (schedule.empty()) return;
+  constexpr model::Misfire catch_up[] = {model::Misfire::skip, model::Misfire::latest, model::Misfire::all};
   engine::PauseSchedule command;
-  command.key = schedule;
   command.paused = action.deed == Deed::schedule_pauses;
+  command.key = some_schedule(action.a, !command.paused);
+  if (command.key.empty()) return;
+  command.catch_up = chosen(catch_up, action.b);
+  if (action.b % 2 == 0) command.note = fmt::format("for the {}th reason", action.b % 10);
   command.reply = [this](const Result<void>&) { book_.answered(); };
   post(std::move(command));
 }
@@ -132,9 +135,10 @@ void Life::act_as_person(const Action& action) {
   const std::string pipeline = some_pipeline(action.a);
   switch (action.deed) {
     case Deed::person_starts:
-      return ask_for_run(pipeline, action.b % 2 == 0, action.b % 3 == 0 ? fmt::format("key{}", action.b % 5) : "");
+      return ask_for_run(pipeline, action.b % 2 == 0, action.b % 3 != 0 ? fmt::format("key{}", action.b / 6 % 2) : "",
+                         action.b / 12);
     case Deed::person_floods:
-      for (std::uint64_t i = 0; i < 5 + action.b % 40; ++i) ask_for_run(pipeline, i % 4 != 0, "");
+      for (std::uint64_t i = 0; i < 5 + action.b % 40; ++i) ask_for_run(pipeline, i % 4 != 0, "", i);
       return;
     case Deed::person_cancels: {
       const auto open = book_.open_ids();
@@ -143,10 +147,10 @@ void Life::act_as_person(const Action& action) {
                                     [this](const Result<model::RunState>&) { book_.answered(); }});
     }
     default: {
-      const auto& ended = book_.ended_ids();
+      const auto ended = book_.ended_ids();
       if (ended.empty()) return;
-      return post(
-          engine::RetryRun{ended[action.b % ended.size()], false, "person", [this](const auto&) { book_.answered(); }});
+      return post(engine::RetryRun{ended[action.b % ended.size()], action.a % 4 != 0, "person",
+                                   [this](const auto&) { book_.answered(); }});
     }
   }
 }
@@ -172,11 +176,16 @@ void Life::act_on_data(const Action& action) {
   }
 }
 
-void Life::ask_for_run(const std::string& pipeline, bool queue, const std::string& key) {
+/// `choice`: of its partition and of its parameter.
+void Life::ask_for_run(const std::string& pipeline, bool queue, const std::string& key, std::uint64_t choice) {
+  static const char* const partitions[] = {"", "north", "south"};
+  static const char* const params[] = {"", R"({"region":"east"})", R"({"region":"west"})", R"({"region":7})"};
   engine::StartRun command;
   command.pipeline = pipeline;
   command.queue = queue;
   command.idempotency_key = key;
+  command.partition = chosen(partitions, choice);
+  command.params = chosen(params, choice / 3);
   command.asked_by = fmt::format("person{}", ++commands_);
   command.reply = [this](const Result<std::string>& id) { book_.answered(id ? *id : std::string()); };
   post(std::move(command));
@@ -192,13 +201,17 @@ std::string Life::some_pipeline(std::uint64_t choice) const {
   return at->first;
 }
 
-std::string Life::some_schedule(std::uint64_t choice) const {
+/// `paused`: one that is, if one is.
+std::string Life::some_schedule(std::uint64_t choice, bool paused) const {
   std::vector<std::string> keys;
+  std::vector<std::string> paused_keys;
   for (const auto& [name, loaded] : book_.workspace().pipelines) {
     for (const model::Schedule& schedule : loaded.pipeline->schedules) {
       keys.push_back(model::schedule_key(name, schedule.id));
+      if (book_.is_paused(keys.back())) paused_keys.push_back(keys.back());
     }
   }
+  if (paused && !paused_keys.empty()) return paused_keys[choice % paused_keys.size()];
   return keys.empty() ? std::string() : keys[choice % keys.size()];
 }
 
@@ -209,6 +222,7 @@ void Life::pause_all(bool paused) {
       engine::PauseSchedule command;
       command.key = model::schedule_key(name, schedule.id);
       command.paused = paused;
+      command.catch_up = schedule.misfire;
       command.reply = [this](const Result<void>&) { book_.answered(); };
       post(std::move(command));
     }

@@ -18,6 +18,11 @@ enum class Mutation {
   drop_fence,          ///< a result of an older attempt is taken as the current one's
   hand_off_early,      ///< handed off before the claim is committed
   uncounted_slots,     ///< slots are counted in memory: a restart forgets those that are taken
+  uncounted_locks,     ///< and so are locks
+  uncounted_starts,    ///< and so are the starts of a rate
+  forgotten_failures,  ///< attempts are counted in memory: a restart gives a run a fresh budget
+  endless_failures,    ///< nobody counts how often a schedule has failed
+  empty_calendars,     ///< what calendars say is not looked at
   leaked_slots,        ///< slots are counted in memory: a crash leaves those that were taken behind
   forgotten_cursor,    ///< a crash forgets how far schedules were decided
   lost_result,         ///< a result that was not recorded is not decided again
@@ -28,9 +33,10 @@ enum class Mutation {
   guessed_commit,      ///< a commit that was answered with an error is taken for lost
 };
 inline constexpr Mutation all_mutations[] = {
-    Mutation::drop_fence,       Mutation::hand_off_early,     Mutation::uncounted_slots, Mutation::leaked_slots,
-    Mutation::forgotten_cursor, Mutation::lost_result,        Mutation::lost_hand_off,   Mutation::instant_twice,
-    Mutation::forgotten_key,    Mutation::reported_too_early, Mutation::guessed_commit};
+    Mutation::drop_fence,       Mutation::hand_off_early,     Mutation::uncounted_slots,    Mutation::uncounted_locks,
+    Mutation::uncounted_starts, Mutation::forgotten_failures, Mutation::endless_failures,   Mutation::empty_calendars,
+    Mutation::leaked_slots,     Mutation::forgotten_cursor,   Mutation::lost_result,        Mutation::lost_hand_off,
+    Mutation::instant_twice,    Mutation::forgotten_key,      Mutation::reported_too_early, Mutation::guessed_commit};
 const char* to_text(Mutation mutation);
 
 /// What the store does to its caller from now on. Each is spent when it has happened.

@@ -50,7 +50,8 @@ Result<bool> FaultyStore::apply_mutated(const model::ChangeSet& changes) {
   }
   if (queued && mutation_ == Mutation::forgotten_key) queued->idempotency_key.clear();
   auto applied = behind().apply(changed);
-  if (!applied || *applied || !queued || mutation_ != Mutation::instant_twice) return applied;
+  const bool of_an_instant = queued && queued->scheduled_for;
+  if (!applied || *applied || !of_an_instant || mutation_ != Mutation::instant_twice) return applied;
   queued->occurrence_id = queued->id;
   for (model::Change& change : changed) {
     if (auto* decided = std::get_if<model::OccurrencesDecided>(&change)) decided->occurrences.clear();
@@ -93,6 +94,16 @@ Result<std::optional<model::Run>> FaultyStore::find_run(const std::string& id) {
   return behind().find_run(id);
 }
 
+Result<std::vector<model::Run>> FaultyStore::runs_of_schedule(const std::string& schedule, int limit) {
+  if (mutation_ == Mutation::endless_failures) return std::vector<model::Run>();
+  return behind().runs_of_schedule(schedule, limit);
+}
+
+Result<std::vector<store::RecordedStart>> FaultyStore::starts_after(Instant after) {
+  if (mutation_ == Mutation::uncounted_starts) return std::vector<store::RecordedStart>();
+  return behind().starts_after(after);
+}
+
 void FaultyStore::power_failed() {
   rollback();
   after_a_crash_ = true;
@@ -101,8 +112,12 @@ void FaultyStore::power_failed() {
 Result<store::OpenState> FaultyStore::load_open() {
   auto open = behind().load_open();
   if (!open || mutation_ == Mutation::none) return open;
-  if (mutation_ == Mutation::uncounted_slots) {
-    for (model::Attempt& attempt : open->live_attempts) attempt.taken = {};
+  for (model::Attempt& attempt : open->live_attempts) {
+    if (mutation_ == Mutation::uncounted_slots) attempt.taken = {};
+    if (mutation_ == Mutation::uncounted_locks) attempt.taken.locks.clear();
+  }
+  for (model::Run& run : open->runs) {
+    if (mutation_ == Mutation::forgotten_failures) run.failures = run.interruptions = 0;
   }
   if (mutation_ == Mutation::forgotten_cursor && std::exchange(after_a_crash_, false)) open->cursors.clear();
   return open;

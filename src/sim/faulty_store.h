@@ -31,6 +31,8 @@ class FaultyStore final : public store::ForwardingStore {
   Result<void> commit() override;
   void rollback() override;
   Result<store::OpenState> load_open() override;
+  Result<std::vector<model::Run>> runs_of_schedule(const std::string& schedule, int limit) override;
+  Result<std::vector<store::RecordedStart>> starts_after(Instant after) override;
   Result<std::optional<model::Run>> find_run(const std::string& id) override;
 
   /// From here on in the transaction, other files are in force; also when it does not hold.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "sim/almanac.h"
 #include "sim/living.h"
 
 namespace eider::sim {
@@ -23,6 +24,8 @@ std::shared_ptr<const workspace::Workspace> Files::read(const workspace::Workspa
   out->root = "/simulated";
   out->usable = true;
   out->settings = settings_;
+  static const timing::Calendars all = calendars();
+  out->calendars = all;
   for (const auto& [name, file] : files_) {
     if (file.state == State::good) out->pipelines[name] = file.loaded;
     if (file.state != State::broken) continue;
@@ -44,7 +47,7 @@ std::string Files::change(std::uint64_t a, std::uint64_t b, Instant now) {
     file.state = State::good;
     return fmt::format("{} is good again", at->first);
   }
-  switch (dice.below(4)) {
+  switch (dice.below(5)) {
     case 0:
       file.state = State::gone;
       return fmt::format("{} is gone", at->first);
@@ -61,9 +64,16 @@ std::string Files::change(std::uint64_t a, std::uint64_t b, Instant now) {
         return fmt::format("{} has another rule", at->first);
       }
       [[fallthrough]];
+    case 3:
+      file.pipeline.locks["house"] = dice.one_of({model::LockMode::read, model::LockMode::write});
+      if (dice.one_in(2)) file.pipeline.steps.back().argv = {"true", std::to_string(b % 100)};
+      load(file);
+      return fmt::format("{} takes another lock, and perhaps does something else", at->first);
     default:
       settings_.pools["heavy"].slots = dice.one_of({1, 2});
       settings_.max_workers = dice.one_of({2, 4, 8});
+      if (settings_.pools["net"].rate) settings_.pools["net"].rate->starts = dice.one_of({1, 2, 5});
+      if (settings_.memory_bytes) settings_.memory_bytes = dice.one_of({3'000'000'000, 5'000'000'000});
       return fmt::format("{} slots of heavy, {} workers", settings_.pools["heavy"].slots, settings_.max_workers);
   }
 }
@@ -72,6 +82,8 @@ void Files::mend_all() {
   for (auto& [name, file] : files_) {
     if (file.state == State::broken) file.state = State::good;
   }
+  // A queue that a rate has made longer than the calm is no fault.
+  if (auto& rate = settings_.pools["net"].rate) rate->starts = 1000;
 }
 
 void Files::leak(const std::map<std::string, int>& slots) {

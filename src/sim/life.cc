@@ -18,9 +18,23 @@ std::unique_ptr<store::Store> open_store() { return std::move(store::open_sqlite
 }  // namespace
 
 const char* to_text(Mutation mutation) {
-  constexpr const char* texts[] = {"none",          "drop-fence",       "hand-off-early",     "uncounted-slots",
-                                   "leaked-slots",  "forgotten-cursor", "lost-result",        "lost-hand-off",
-                                   "instant-twice", "forgotten-key",    "reported-too-early", "guessed-commit"};
+  constexpr const char* texts[] = {"none",
+                                   "drop-fence",
+                                   "hand-off-early",
+                                   "uncounted-slots",
+                                   "uncounted-locks",
+                                   "uncounted-starts",
+                                   "forgotten-failures",
+                                   "endless-failures",
+                                   "empty-calendars",
+                                   "leaked-slots",
+                                   "forgotten-cursor",
+                                   "lost-result",
+                                   "lost-hand-off",
+                                   "instant-twice",
+                                   "forgotten-key",
+                                   "reported-too-early",
+                                   "guessed-commit"};
   return texts[static_cast<int>(mutation)];
 }
 
@@ -64,10 +78,13 @@ Report Life::live() {
 std::shared_ptr<const workspace::Workspace> Life::read_workspace(const workspace::Workspace* in_force) {
   auto read = files_.read(in_force);
   store_.switch_workspace(read);
-  if (files_.leaked().empty()) return read;
+  if (files_.leaked().empty() && mutation_ != Mutation::empty_calendars) return read;
   auto lacking = std::make_shared<workspace::Workspace>(*read);
   for (const auto& [pool, slots] : files_.leaked()) {
     lacking->settings.pools[pool].slots = std::max(0, lacking->settings.pools[pool].slots - slots);
+  }
+  if (mutation_ == Mutation::empty_calendars) {
+    for (auto& [name, calendar] : lacking->calendars) calendar = std::make_shared<const timing::Calendar>();
   }
   return lacking;
 }

@@ -69,10 +69,10 @@ class Life {
   void act_on_files(const Action& action);
   void act_as_person(const Action& action);
   void act_on_data(const Action& action);
-  void ask_for_run(const std::string& pipeline, bool queue, const std::string& key);
+  void ask_for_run(const std::string& pipeline, bool queue, const std::string& key, std::uint64_t choice);
   void post(engine::Command command);
   std::string some_pipeline(std::uint64_t choice) const;
-  std::string some_schedule(std::uint64_t choice) const;
+  std::string some_schedule(std::uint64_t choice, bool paused) const;
   void pause_all(bool paused);
 
   const Plan& plan_;

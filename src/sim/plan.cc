@@ -6,8 +6,11 @@ namespace eider::sim {
 namespace {
 
 using namespace std::chrono_literals;
+using model::LockMode;
 using model::Misfire;
 using model::Overlap;
+
+constexpr std::int64_t gigabyte = 1'000'000'000;
 
 model::Schedule make_schedule(Dice& dice, Instant begin, const std::string& id) {
   model::Schedule out;
@@ -68,6 +71,58 @@ void connect(Dice& dice, std::map<std::string, model::Pipeline>& pipelines) {
       publish.asset = "data." + name;
       assets.push_back(publish.asset);
       pipeline.publishes.push_back(std::move(publish));
+    }
+  }
+}
+
+/// What keeps runs apart, from dice of its own.
+void limit(Dice dice, Plan& plan) {
+  model::Pool& net = plan.settings.pools["net"];
+  if (dice.one_in(2)) net.rate = model::Rate{dice.one_of({1, 2, 5}), dice.one_of<Micros>({10s, 1min, 10min})};
+  if (net.rate && dice.one_in(2)) net.slots = 0;
+  if (dice.one_in(2)) plan.settings.memory_bytes = dice.one_of({3 * gigabyte, 4 * gigabyte});
+  for (auto& [name, pipeline] : plan.pipelines) {
+    if (dice.one_in(3)) pipeline.resources.memory_bytes = dice.one_of({1, 2, 3}) * gigabyte;
+    if (dice.one_in(4)) pipeline.locks["house"] = dice.one_of({LockMode::read, LockMode::read, LockMode::write});
+    if (dice.one_in(6)) pipeline.locks["garden"] = LockMode::write;
+    if (dice.one_in(4)) {
+      pipeline.concurrency_key = dice.one_of({"partition", "params.region"});
+      if (pipeline.max_active_runs > 0) pipeline.max_active_runs = 3;
+    }
+  }
+}
+
+/// What is tried again, from dice of its own.
+void forgive(Dice dice, Plan& plan) {
+  using model::RetryCause;
+  for (auto& [name, pipeline] : plan.pipelines) {
+    model::RetryPolicy& retry = pipeline.retry;
+    if (dice.one_in(3)) retry.on = {RetryCause::timeout, RetryCause::crash};
+    if (dice.one_in(4)) retry.on = {RetryCause::error};
+    if (dice.one_in(3)) retry.final_exit_codes = {64};
+    if (dice.one_in(4)) retry.max_backoff = 30s;
+    if (dice.one_in(4)) pipeline.on_interrupt = model::OnInterrupt::fail;
+    for (model::Schedule& schedule : pipeline.schedules) {
+      if (dice.one_in(4)) schedule.pause_after_failures = dice.one_of({1, 2, 2, 3});
+    }
+    if (dice.one_in(2)) {
+      model::Step second = pipeline.steps[0];
+      second.id = "second";
+      second.needs = {pipeline.steps[0].id};
+      pipeline.steps.push_back(std::move(second));
+    }
+  }
+}
+
+/// Which instants run, and when, from dice of its own.
+void choose(Dice dice, Plan& plan) {
+  for (auto& [name, pipeline] : plan.pipelines) {
+    for (model::Schedule& schedule : pipeline.schedules) {
+      if (dice.one_in(5)) schedule.exclude = {dice.one_of({"sundays", "breaks"})};
+      if (dice.one_in(8)) schedule.only = {dice.one_of({"sundays", "early"})};
+      if (dice.one_in(8)) schedule.start = plan.begin + dice.within(0s, 40min);
+      if (dice.one_in(8)) schedule.end = plan.begin + dice.within(45min, 2h);
+      if (dice.one_in(4) && !schedule.timing.from_completion) schedule.jitter = 20s;
     }
   }
 }
@@ -153,6 +208,9 @@ Plan make_plan(std::uint64_t seed) {
     plan.pipelines[one.name] = std::move(one);
   }
   connect(dice, plan.pipelines);
+  limit(Dice(mixed(seed, "limits")), plan);
+  forgive(Dice(mixed(seed, "retries")), plan);
+  choose(Dice(mixed(seed, "instants")), plan);
   Micros at{};
   for (int i = 6 + dice.below(25); i > 0; --i) {
     // Much of what is wrong shows only when two things happen together, or when something is due.

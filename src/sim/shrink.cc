@@ -34,7 +34,12 @@ Plan with_fewer_pipelines(Plan plan, Mutation mutation, const std::string& law) 
 /// The files of a plan, a line each.
 std::string describe_files(const Plan& plan) {
   std::string out = fmt::format("{} workers; ", plan.settings.max_workers);
-  for (const auto& [name, pool] : plan.settings.pools) out += fmt::format("{}: {} slots; ", name, pool.slots);
+  for (const auto& [name, pool] : plan.settings.pools) {
+    out += fmt::format("{}: {} slots", name, pool.slots);
+    if (pool.rate) out += fmt::format(", {} starts in {}", pool.rate->starts, format_duration(pool.rate->per));
+    out += "; ";
+  }
+  if (plan.settings.memory_bytes) out += fmt::format("{} bytes of memory; ", *plan.settings.memory_bytes);
   out += "\n";
   for (const auto& [name, pipeline] : plan.pipelines) {
     out += fmt::format("{}: {} at once, timeout {}, {} attempts", name, pipeline.max_active_runs,
@@ -43,6 +48,12 @@ std::string describe_files(const Plan& plan) {
     if (pipeline.database) {
       out += fmt::format(", {} {}", pipeline.database->read_only ? "reads" : "writes", pipeline.database->file);
     }
+    for (const auto& [lock, mode] : pipeline.locks) out += fmt::format(", {}s lock {}", model::to_text(mode), lock);
+    if (pipeline.resources.memory_bytes) out += fmt::format(", {} bytes", *pipeline.resources.memory_bytes);
+    if (!pipeline.concurrency_key.empty()) out += ", one for each " + pipeline.concurrency_key;
+    for (const model::RetryCause cause : pipeline.retry.on) out += fmt::format(", again on {}", model::to_text(cause));
+    for (const int code : pipeline.retry.final_exit_codes) out += fmt::format(", {} is final", code);
+    if (pipeline.on_interrupt == model::OnInterrupt::fail) out += ", not again when interrupted";
     if (pipeline.queue_timeout) out += fmt::format(", queue_timeout {}", format_duration(*pipeline.queue_timeout));
     for (const model::Publish& publish : pipeline.publishes) out += ", makes " + publish.asset;
     for (const model::Trigger& trigger : pipeline.triggers) {
@@ -56,6 +67,12 @@ std::string describe_files(const Plan& plan) {
       out += fmt::format("\n  {}: {}{}, overlap {}, misfire {} after {}", schedule.id, rule,
                          timing.from_completion ? " from completion" : "", model::to_text(schedule.overlap),
                          model::to_text(schedule.misfire), format_duration(schedule.grace));
+      for (const std::string& calendar : schedule.exclude) out += ", not in " + calendar;
+      for (const std::string& calendar : schedule.only) out += ", only in " + calendar;
+      if (schedule.start) out += ", from " + format_rfc3339(*schedule.start);
+      if (schedule.end) out += ", until " + format_rfc3339(*schedule.end);
+      if (schedule.jitter > Micros(0)) out += ", jitter " + format_duration(schedule.jitter);
+      if (schedule.pause_after_failures > 0) out += fmt::format(", {} failures at most", schedule.pause_after_failures);
     }
     out += "\n";
   }

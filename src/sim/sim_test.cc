@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "decide/rule.h"
+#include "sim/almanac.h"
 #include "sim/life.h"
 #include "sim/oracle.h"
 
@@ -23,6 +24,18 @@ TEST(Oracle, AgreesWithTheRulesOfEider) {
       const Instant until = at + dice.within(0us, 24h * 40);
       ASSERT_EQ(oracle.next(at), rule.next(at)) << rule.to_string() << " after " << format_rfc3339(at);
       ASSERT_EQ(oracle.count(at, until), rule.count(at, until)) << rule.to_string() << " from " << format_rfc3339(at);
+    }
+  }
+}
+
+TEST(Almanac, AgreesWithTheCalendarsOfEider) {
+  Dice dice(8);
+  const Instant begin = parse_rfc3339("2026-01-01T00:00:00Z").value();
+  const auto utc = timing::Zone::load("UTC").value();
+  for (const auto& [name, calendar] : calendars()) {
+    for (int i = 0; i < 5000; ++i) {
+      const Instant at = begin + std::chrono::minutes(dice.below(60 * 24 * 365)) - Micros(dice.below(2));
+      ASSERT_EQ(lies_in(name, at), calendar->contains(at, utc)) << name << " at " << format_rfc3339(at);
     }
   }
 }

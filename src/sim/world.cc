@@ -24,10 +24,11 @@ void World::hand_off(supervise::HandOff job) {
   // Handed off before its commit already.
   if (mutation_ == Mutation::hand_off_early && execution(job.run_id, job.attempt)) return;
   if (mutation_ == Mutation::lost_hand_off && ++told_ % 11 == 0) return;
-  start(job.run_id, job.attempt, job.timeout);
+  check_kept(job);
+  start(job.run_id, job.attempt, job.timeout, std::move(job.kept));
 }
 
-void World::start(const std::string& run_id, int attempt, Micros timeout) {
+void World::start(const std::string& run_id, int attempt, Micros timeout, std::vector<wire::StepResult> kept) {
   ledger_->handed_off(run_id, attempt);
   for (auto at = executions_.lower_bound({run_id, 0}); at != executions_.end() && at->first.first == run_id; ++at) {
     if (at->second.alive) {
@@ -40,6 +41,7 @@ void World::start(const std::string& run_id, int attempt, Micros timeout) {
   execution.run_id = run_id;
   execution.attempt = attempt;
   execution.pipeline = ledger_->pipeline_of(run_id);
+  execution.kept = std::move(kept);
   execution.mine = true;
   auto [placed, fresh] = executions_.emplace(std::pair(run_id, attempt), std::move(execution));
   if (!fresh) return ledger_->violated("I3", fmt::format("attempt {} of {} is handed off twice", attempt, run_id));
@@ -58,6 +60,12 @@ void World::draw_fate(Execution& execution, Micros timeout) {
                        : dice.one_in(12) ? dice.within(1min, 30min)
                        : dice.one_in(2)  ? dice.within(1ms, 900ms)
                                          : dice.within(1s, 70s);
+  // What its program, or where that did not end its worker, says at the end.
+  if (dice.one_in(4)) {
+    execution.signal = 11;
+  } else {
+    execution.exit_code = dice.one_of({1, 64, 64, 0});
+  }
   if (lacks_all || lacks_one) {
     execution.alive = false;
     execution.never_ran = true;
@@ -67,7 +75,12 @@ void World::draw_fate(Execution& execution, Micros timeout) {
   const int fate = calm_ ? 100 : dice.below(100);
   later(timeout, execution, What::times_out);
   if (fate < 3) return;  // hangs
-  later(std::min(takes, timeout), execution, fate < 10 ? What::dies : fate < 22 ? What::fails : What::ends_well);
+  later(std::min(takes, timeout), execution,
+        fate < 8    ? What::dies
+        : fate < 20 ? What::fails
+        : fate < 22 ? What::is_told_to_go
+        : fate < 24 ? What::meets_held_file
+                    : What::ends_well);
 }
 
 void World::later(Micros in, const Execution& who, What what) {
@@ -95,46 +108,45 @@ void World::end(Execution& execution, What what) {
     return tell(execution);
   }
   if (!execution.alive) return;
+  if (what == What::killed_by_server && !execution.asked_to_end) return;  // that server is gone
   execution.alive = mutation_ == Mutation::reported_too_early && what == What::fails;
-  const auto leaves = [&](Outcome outcome) {
-    execution.result.emplace();
-    execution.result->run_id = execution.run_id;
-    execution.result->attempt = execution.attempt;
-    execution.result->outcome = outcome;
-    execution.result->finished_at = clock_.now();
-    if (outcome != Outcome::succeeded) execution.result->error = "as its fate says";
-  };
-  switch (what) {
-    case What::ends_well: {
-      leaves(Outcome::succeeded);
-      for (const std::string& asset : ledger_->assets_of(execution.pipeline)) {
-        wire::Publication one;
-        one.asset = asset;
-        one.fingerprint = std::to_string(mixed(seed_, execution.run_id) % 3);
-        execution.result->publications.push_back(std::move(one));
-      }
-      break;
-    }
-    case What::fails:
-      leaves(Outcome::failed);
-      break;
-    case What::cancelled:
-      leaves(Outcome::cancelled);
-      break;
-    case What::times_out:
-      if (execution.obeys) leaves(Outcome::timed_out);
-      execution.by_timeout = !execution.obeys;
-      break;
-    case What::dies:
-      execution.signal = 11;
-      break;
-    case What::killed:
-      execution.signal = 9;
-      break;
-    case What::left_overs_gone:
-      break;
-  }
+  if (what == What::killed || what == What::killed_by_server) execution.signal = 9;
+  execution.by_timeout = what == What::times_out && !execution.obeys;
+  leave_result(execution, what);
+  if (what != What::meets_held_file) do_steps(execution, what == What::ends_well);
   if (execution.mine) tell(execution);
+}
+
+/// One that dies leaves none.
+void World::leave_result(Execution& execution, What what) {
+  static const std::map<What, Outcome> outcomes = {
+      {What::ends_well, Outcome::succeeded},      {What::fails, Outcome::failed},
+      {What::times_out, Outcome::timed_out},      {What::is_told_to_go, Outcome::interrupted},
+      {What::meets_held_file, Outcome::released}, {What::cancelled, Outcome::cancelled}};
+  const auto outcome = outcomes.find(what);
+  if (outcome == outcomes.end() || execution.by_timeout) return;
+  wire::AttemptResult& result = execution.result.emplace();
+  result.run_id = execution.run_id;
+  result.attempt = execution.attempt;
+  result.outcome = outcome->second;
+  result.finished_at = clock_.now();
+  if (what == What::meets_held_file) {
+    result.file_held = wire::FileHeld{"house.duckdb", 4711};
+    return;
+  }
+  if (mixed(seed_, execution.run_id) % 5 > 0) result.started_at = clock_.now();
+  if (what != What::ends_well) {
+    result.error = "as its fate says";
+    result.exit_code = execution.exit_code;
+    result.signal = execution.signal;
+    return;
+  }
+  for (const std::string& asset : ledger_->assets_of(execution.pipeline)) {
+    wire::Publication one;
+    one.asset = asset;
+    one.fingerprint = std::to_string(mixed(seed_, execution.run_id) % 3);
+    result.publications.push_back(std::move(one));
+  }
 }
 
 void World::tell(Execution& execution) {
@@ -146,7 +158,10 @@ void World::tell(Execution& execution) {
   over.not_started = execution.never_ran;
   over.others_too = execution.never_ran && lacks();
   over.by_timeout = execution.by_timeout;
-  if (execution.signal != 0) over.signal = execution.signal;
+  if (!execution.result && !execution.never_ran && !execution.with_server) {
+    over.signal = execution.signal;
+    over.exit_code = execution.exit_code;
+  }
   if (execution.never_ran) over.error = "the machine lacks something";
   execution.told = true;
   if (mutation_ == Mutation::lost_result && ++told_ % 13 == 0) return;
@@ -183,13 +198,14 @@ void World::tell_old_result(std::uint64_t choice) {
 
 void World::cancel(const std::string& run_id, int attempt, const std::string&) {
   faults_.step();
-  const Execution* execution = find(run_id, attempt);
+  Execution* execution = find(run_id, attempt);
   if (!execution || !execution->alive || !execution->mine) return;
+  execution->asked_to_end = true;
   Dice dice(mixed(mixed(seed_, run_id), static_cast<std::uint64_t>(attempt)));
   if (execution->obeys) {
     later(dice.within(1ms, 2s), *execution, What::cancelled);
   } else {
-    later(10s, *execution, What::killed);
+    later(10s, *execution, What::killed_by_server);
   }
 }
 
@@ -231,6 +247,11 @@ void World::forget(const std::string& run_id, int attempt) {
 std::vector<supervise::WorkerEvent> World::take_events() {
   faults_.step();
   auto events = std::exchange(outbox_, {});
+  for (const supervise::WorkerEvent& event : events) {
+    // Who hears of it late, because the machine slept, waits as if it lacked it now.
+    const auto* over = std::get_if<supervise::AttemptOver>(&event);
+    if (over && over->others_too) lacked_last_ = clock_.boottime();
+  }
   if (mutation_ != Mutation::drop_fence) return events;
   for (supervise::WorkerEvent& event : events) {
     auto* over = std::get_if<supervise::AttemptOver>(&event);
@@ -242,7 +263,7 @@ std::vector<supervise::WorkerEvent> World::take_events() {
 
 void World::server_left() {
   outbox_.clear();
-  for (auto& [who, execution] : executions_) execution.mine = execution.told = false;
+  for (auto& [who, execution] : executions_) execution.mine = execution.told = execution.asked_to_end = false;
 }
 
 void World::server_died() {

@@ -25,11 +25,14 @@ struct Execution {
   bool alive = true;                          ///< processes of it are there
   std::optional<wire::AttemptResult> result;  ///< what it has left
   bool by_timeout = false;
-  bool with_server = false;  ///< ended by a server that found it
-  bool never_ran = false;    ///< the machine lacked what a start needs
-  int signal = 0;
-  bool mine = false;  ///< the server of now knows it
-  bool told = false;  ///< and has been told of its end
+  bool with_server = false;      ///< ended by a server that found it
+  bool never_ran = false;        ///< the machine lacked what a start needs
+  std::optional<int> exit_code;  ///< of its program, or of its worker
+  std::optional<int> signal;
+  std::vector<wire::StepResult> kept{};  ///< steps that it need not do
+  bool asked_to_end = false;             ///< by the server of now
+  bool mine = false;                     ///< the server of now knows it
+  bool told = false;                     ///< and has been told of its end
   // Its fate, drawn when it was handed off.
   bool obeys = true;            ///< a cancel
   bool outlives_server = true;  ///< goes on without it
@@ -43,6 +46,8 @@ class Ledger {
   virtual ~Ledger() = default;
   virtual void handed_off(const std::string& run_id, int attempt) = 0;
   virtual void forgotten(const std::string& run_id, int attempt) = 0;
+  /// As the files say now; null: it is not there.
+  virtual const model::Pipeline* pipeline(const std::string& name) const = 0;
   virtual std::string pipeline_of(const std::string& run_id) const = 0;
   virtual std::vector<std::string> assets_of(const std::string& pipeline) const = 0;
   virtual int live_attempt(const std::string& run_id) const = 0;  ///< 0: none
@@ -83,7 +88,7 @@ class World final : public supervise::Workers {
   void happen();
   bool has_events() const { return !outbox_.empty(); }
   /// For mutations that hand off by themselves.
-  void start(const std::string& run_id, int attempt, Micros timeout);
+  void start(const std::string& run_id, int attempt, Micros timeout, std::vector<wire::StepResult> kept = {});
 
   // The truth.
   const Execution* execution(const std::string& run_id, int attempt) const;
@@ -91,7 +96,18 @@ class World final : public supervise::Workers {
   std::int64_t handed_off_count() const { return count_; }
 
  private:
-  enum class What { ends_well, fails, dies, times_out, cancelled, killed, left_overs_gone };
+  enum class What {
+    ends_well,
+    fails,
+    dies,
+    times_out,
+    is_told_to_go,  ///< its worker, by somebody who is not its server
+    meets_held_file,
+    cancelled,
+    killed,
+    killed_by_server,
+    left_overs_gone
+  };
   struct Happening {
     Micros at{};
     std::int64_t order = 0;
@@ -103,6 +119,10 @@ class World final : public supervise::Workers {
   Execution* find(const std::string& run_id, int attempt);
   void later(Micros in, const Execution& who, What what);
   void end(Execution& execution, What what);
+  void leave_result(Execution& execution, What what);
+  // world_steps.cc: what attempts do of their pipeline's steps.
+  void check_kept(const supervise::HandOff& job);
+  void do_steps(Execution& execution, bool well);
   void tell(Execution& execution);
   void draw_fate(Execution& execution, Micros timeout);
 
@@ -114,8 +134,9 @@ class World final : public supervise::Workers {
   std::map<std::pair<std::string, int>, Execution> executions_;  ///< not forgotten
   std::set<Happening> happenings_;
   std::vector<supervise::WorkerEvent> outbox_;
-  std::map<std::string, std::int64_t> starts_;         ///< by pipeline
-  std::vector<std::pair<std::string, int>> reported_;  ///< the newest that have ended, for lies
+  std::map<std::string, std::map<std::string, std::string>> done_;  ///< run -> step -> its content, as last done
+  std::map<std::string, std::int64_t> starts_;                      ///< by pipeline
+  std::vector<std::pair<std::string, int>> reported_;               ///< the newest that have ended, for lies
   std::int64_t count_ = 0;
   std::int64_t order_ = 0;
   std::int64_t told_ = 0;
