@@ -166,6 +166,7 @@ class Book final : public Ledger {
   void check_delay(const model::OccurrencesDecided& change, OfSchedule& schedule);
   Instant next_uncovered(const OfSchedule& schedule, const Oracle& oracle, Instant after) const;
   void check_schedules();
+  bool is_in_files(const std::string& key) const;
   // book_endings.cc: what became of an attempt, and what becomes of its run.
   struct Ending {
     model::RunEvent event = model::RunEvent::succeed;

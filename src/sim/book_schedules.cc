@@ -22,6 +22,9 @@ void Book::apply(const model::CursorPlaced& change) {
   if (known && (cursor.paused != schedule.paused || cursor.note != schedule.note)) {
     violated("I5", cursor.schedule + " has lost its pause");
   }
+  if (cursor.rule.empty() && is_in_files(cursor.schedule)) {
+    violated("I5", cursor.schedule + " forgets its rule, and is in the files");
+  }
   schedule.until = cursor.decided_until;
   schedule.excluded_from.reset();
   schedule.rule = cursor.rule;
@@ -105,6 +108,9 @@ void Book::apply(const model::OccurrencesDecided& change) {
   const bool moves = change.decided_until != change.expected_decided_until;
   if (moves && in_force != schedules_in_force_.end() && !in_force->second.oracle.from_completion()) {
     check_rows(change, schedule, in_force->second.oracle);
+  }
+  if (moves && schedule.rule.empty()) {
+    violated("I5", change.schedule + " goes on from its past, though it was taken out of the files");
   }
   if (moves && in_force != schedules_in_force_.end()) {
     for (const model::Occurrence& row : change.occurrences) check_row(change.schedule, row);
@@ -239,8 +245,21 @@ void Book::apply(const model::SchedulePaused& change) {
   schedule.note = change.note;
 }
 
+/// A pipeline whose file is broken is there, and its schedules with it.
+bool Book::is_in_files(const std::string& key) const {
+  if (schedules_in_force_.contains(key)) return true;
+  const std::string name = key.substr(0, key.find('/'));
+  return std::any_of(workspace_->broken.begin(), workspace_->broken.end(),
+                     [&](const auto& one) { return one.second.pipeline == name; });
+}
+
 void Book::check_schedules() {
   const Instant now = clock_.now();
+  for (const auto& [key, schedule] : schedules_) {
+    if (!schedule.rule.empty() && !is_in_files(key)) {
+      violated("I1", key + " was taken out of the files, and still knows its rule");
+    }
+  }
   for (const auto& [key, in_force] : schedules_in_force_) {
     const auto found = schedules_.find(key);
     if (found == schedules_.end()) {
