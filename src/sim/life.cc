@@ -149,7 +149,7 @@ void Life::crank() {
       ++report_.turns;
       if (over()) return;
       if (next_.ended) return left(down_for_);
-      const bool due = next_.wake_at && *next_.wake_at <= clock_.now() && !next_.retry_in;
+      const bool due = next_.wake_at && *next_.wake_at <= clock_.now();
       if (!due && !world_.has_events()) break;
       if (i > 5000) return book_.violated("I1", "the loop spins");
     }

@@ -156,7 +156,7 @@ void World::tell(Execution& execution) {
   over.result = execution.result;
   over.with_server = execution.with_server;
   over.not_started = execution.never_ran;
-  over.others_too = execution.never_ran && lacks();
+  over.others_too = execution.others_too = execution.never_ran && lacks();
   over.by_timeout = execution.by_timeout;
   if (!execution.result && !execution.never_ran && !execution.with_server) {
     over.signal = execution.signal;
@@ -241,6 +241,10 @@ void World::end_left_overs(const std::string& run_id, int attempt) {
 void World::forget(const std::string& run_id, int attempt) {
   faults_.step();
   ledger_->forgotten(run_id, attempt);
+  // What the store had refused to record was decided once more, and starts have waited anew since.
+  if (const Execution* execution = find(run_id, attempt); execution && execution->others_too) {
+    lacked_last_ = clock_.boottime();
+  }
   executions_.erase({run_id, attempt});
 }
 

@@ -27,6 +27,7 @@ struct Execution {
   bool by_timeout = false;
   bool with_server = false;      ///< ended by a server that found it
   bool never_ran = false;        ///< the machine lacked what a start needs
+  bool others_too = false;       ///< and every start needs it
   std::optional<int> exit_code;  ///< of its program, or of its worker
   std::optional<int> signal;
   std::vector<wire::StepResult> kept{};  ///< steps that it need not do
