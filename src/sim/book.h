@@ -3,12 +3,14 @@
 // One thread.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "model/change.h"
@@ -39,6 +41,9 @@ class Book final : public Ledger {
   void handed_off(const std::string& run_id, int attempt) override;
   void forgotten(const std::string& run_id, int attempt) override;
   const model::Pipeline* pipeline(const std::string& name) const override;
+  const std::string& definition_of(const std::string& name) const override {
+    return workspace_->pipelines.at(name).hash;
+  }
   std::string pipeline_of(const std::string& run_id) const override;
   std::vector<std::string> assets_of(const std::string& pipeline) const override;
   int live_attempt(const std::string& run_id) const override;
@@ -216,14 +221,14 @@ class Book final : public Ledger {
     Micros passed{};  ///< time_passed() then
     std::map<std::string, int> pools;
   };
-  std::vector<Start> starts_;                            ///< of the last while, of pools
-  Micros ahead_{};                                       ///< all that the clock was set forth by
-  std::map<std::string, model::RunState> states_;        ///< of every run there was
-  std::map<std::string, std::string> pipelines_;         ///< of every run
-  std::map<std::string, std::string> keys_;              ///< idempotency key -> run
-  std::set<std::string> asked_by_;                       ///< one run for each command
-  std::set<std::pair<std::string, int>> handed_off_;     ///< of live claims
-  std::map<std::string, std::set<std::string>> events_;  ///< run -> assets that it has published
+  std::deque<Start> starts_;                                 ///< of the last while, of pools
+  Micros ahead_{};                                           ///< all that the clock was set forth by
+  std::unordered_map<std::string, model::RunState> states_;  ///< of every run there was
+  std::unordered_map<std::string, std::string> pipelines_;   ///< of every run
+  std::map<std::string, std::string> keys_;                  ///< idempotency key -> run
+  std::set<std::string> asked_by_;                           ///< one run for each command
+  std::set<std::pair<std::string, int>> handed_off_;         ///< of live claims
+  std::map<std::string, std::set<std::string>> events_;      ///< run -> assets that it has published
   std::set<std::string> event_ids_;
   struct Owed {
     std::string trigger;

@@ -104,8 +104,8 @@ void Book::claim(const std::string& id, OpenRun& run) {
   if (time_passed() < run.ready_at) violated("I5", id + " is claimed before it is to be tried again");
   run.taken = taken(*definition, run);
   if (const auto found = excess(run, use())) violated(found->law, found->what);
-  std::erase_if(starts_, [&](const Start& one) { return one.at + remembered < clock_.now(); });
-  starts_.push_back({id, run.attempt, clock_.now(), time_passed(), run.taken.pools});
+  while (!starts_.empty() && starts_.front().at + remembered < clock_.now()) starts_.pop_front();
+  if (!run.taken.pools.empty()) starts_.push_back({id, run.attempt, clock_.now(), time_passed(), run.taken.pools});
   check_rates(run);
 }
 
@@ -115,9 +115,10 @@ void Book::check_rates(const OpenRun& run) {
   for (const auto& [pool, slots] : run.taken.pools) {
     const auto& rate = workspace_->settings.pools.at(pool).rate;
     if (!rate) continue;
-    const auto recent = std::count_if(starts_.begin(), starts_.end(), [&](const Start& one) {
-      return one.pools.contains(pool) && one.passed + rate->per > time_passed();
-    });
+    int recent = 0;
+    for (auto one = starts_.rbegin(); one != starts_.rend() && one->passed + rate->per > time_passed(); ++one) {
+      recent += one->pools.contains(pool) ? 1 : 0;
+    }
     if (recent > rate->starts) {
       violated("I7", fmt::format("{} starts of {} in {}, {} are allowed", recent, pool, format_duration(rate->per),
                                  rate->starts));

@@ -49,6 +49,8 @@ class Ledger {
   virtual void forgotten(const std::string& run_id, int attempt) = 0;
   /// As the files say now; null: it is not there.
   virtual const model::Pipeline* pipeline(const std::string& name) const = 0;
+  /// The hash by which its definition is known; of a pipeline that is there.
+  virtual const std::string& definition_of(const std::string& name) const = 0;
   virtual std::string pipeline_of(const std::string& run_id) const = 0;
   virtual std::vector<std::string> assets_of(const std::string& pipeline) const = 0;
   virtual int live_attempt(const std::string& run_id) const = 0;  ///< 0: none
@@ -124,6 +126,7 @@ class World final : public supervise::Workers {
   // world_steps.cc: what attempts do of their pipeline's steps.
   void check_kept(const supervise::HandOff& job);
   void do_steps(Execution& execution, bool well);
+  const std::string& content_of(const std::string& name, const model::Pipeline& pipeline, const model::Step& step);
   void tell(Execution& execution);
   void draw_fate(Execution& execution, Micros timeout);
 
@@ -136,6 +139,7 @@ class World final : public supervise::Workers {
   std::set<Happening> happenings_;
   std::vector<supervise::WorkerEvent> outbox_;
   std::map<std::string, std::map<std::string, std::string>> done_;  ///< run -> step -> its content, as last done
+  std::map<std::string, std::string> contents_;                     ///< by definition and step
   std::map<std::string, std::int64_t> starts_;                      ///< by pipeline
   std::vector<std::pair<std::string, int>> reported_;               ///< the newest that have ended, for lies
   std::int64_t count_ = 0;

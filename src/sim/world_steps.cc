@@ -25,6 +25,14 @@ void World::check_kept(const supervise::HandOff& job) {
   }
 }
 
+/// Its hash, which takes longer to make than all else that a step does here.
+const std::string& World::content_of(const std::string& name, const model::Pipeline& pipeline,
+                                     const model::Step& step) {
+  std::string& known = contents_[ledger_->definition_of(name) + step.id];
+  if (known.empty()) known = model::step_hash(pipeline, step);
+  return known;
+}
+
 /// One after the other, up to one that fails. Who leaves no result tells nobody.
 void World::do_steps(Execution& execution, bool well) {
   const model::Pipeline* pipeline = ledger_->pipeline(execution.pipeline);
@@ -41,7 +49,7 @@ void World::do_steps(Execution& execution, bool well) {
     if (done.contains(step.id)) continue;
     wire::StepResult result;
     result.step = step.id;
-    result.content = model::step_hash(*pipeline, step);
+    result.content = content_of(execution.pipeline, *pipeline, step);
     result.unpublished.emplace();
     const bool last = &step == &pipeline->steps.back();
     const bool fails = !well && (last || dice.one_in(2));

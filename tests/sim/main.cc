@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "shares.h"
 #include "sim/life.h"
 
@@ -173,7 +174,8 @@ int main(int argc, char** argv) {
     std::fputs(usage, stderr);
     return 2;
   }
-  // The log of a thousand engines, which complain with good reason.
+  // The log of a thousand engines, which complain with good reason: most of it is not even made.
+  eider::log::set_level(eider::log::Level::error);
   if (!std::freopen("/dev/null", "w", stderr)) return 1;
   if (wishes.mistakes) return find_mistakes(wishes);
   return wishes.days > 0 ? live_long(wishes) : live_seeds(wishes);
