@@ -18,19 +18,22 @@ def check(history, executions, known, pipelines, final):
 def published(history, executions, pipelines):
     """I5, I6: a success publishes each of its assets once, and nothing else publishes at its end: in one commit, since at no
     look at the store one is there without the other."""
-    made = collections.defaultdict(list)
+    made, of_asset = collections.defaultdict(list), collections.defaultdict(list)
     runs = history.by_id("runs")
-    for event in history.events:
+    for event in sorted(history.events, key=lambda one: one.number):
+        of_asset[event.asset].append(event)
         if event.pipeline:
             made[event.run_id, event.asset].append(event)
     for (run_id, asset), events in made.items():
         run = runs.get(run_id)
-        if len(events) > 1:
+        if len(events) > 1 and not each_after_another(events, of_asset[asset]):
             yield Finding("I6", f"run {run_id} published {asset} twice", (run_id, *(event.id for event in events)))
         if run is None:
             yield Finding("I5", f"an event of a run that is not there: {events[0]}", (events[0].id,))
             continue
         pipeline = pipelines[run.pipeline]
+        if asset in pipeline.final() and len(events) > 1:
+            yield Finding("I6", f"run {run_id} succeeded twice with {asset}", (run_id, *(event.id for event in events)))
         if asset in pipeline.final() and (run.state != "succeeded" or events[0].committed_at < run.finished_at):
             yield Finding("I5", f"it was not published by its run's success: {events[0]}; {run}", (events[0].id, run.id))
         if asset in pipeline.early() and not ended_step(executions, run, pipeline.early()[asset]):
@@ -41,6 +44,12 @@ def published(history, executions, pipelines):
         for asset in (asset for asset, _ in pipelines[run.pipeline].publishes) if run.pipeline in pipelines else ():
             if run.state == "succeeded" and (run.id, asset) not in made:
                 yield Finding("I5", f"it succeeded, and {asset} was not published: {run}", (run.id,))
+
+
+def each_after_another(events, of_asset):
+    """A run that is tried again puts its content back where another run's has come in between: that is news."""
+    places = [of_asset.index(event) for event in events]
+    return all(later > earlier + 1 for earlier, later in zip(places, places[1:]))
 
 
 def ended_step(executions, run, step):
