@@ -41,23 +41,23 @@ void remove_traces(const wire::Layout& layout, const wire::AttemptId& id) {
   if (error) log::warning("can't remove " + wire::Layout::attempt_temp(folder, attempt) + ": " + error.message());
 }
 
-/// A live attempt, from the hand-off (or its discovery at boot) to AttemptOver.
-struct Live {
-  AttemptOver over;  ///< filled as it becomes known
-  std::optional<Fleet::WorkerId> worker;
-  std::unique_ptr<AdoptedWorker> adopted;
-  bool ending = false;                          ///< the worker is done or dead; what is left is being ended
-  std::string killed_because;                   ///< the backstop's reason
-  std::optional<Reactor::TimerId> start_timer;  ///< its lock is not free yet: nothing of it runs
-  std::optional<Reactor::TimerId> timeout_timer;
-  std::optional<Reactor::TimerId> cancel_timer;
-};
-
 constexpr Micros kFirstLockPause = std::chrono::milliseconds(1);
 
 }  // namespace
 
 struct ProcessWorkers::Impl {
+  /// A live attempt, from the hand-off (or its discovery at boot) to AttemptOver.
+  struct Live {
+    AttemptOver over;  ///< filled as it becomes known
+    std::optional<Fleet::WorkerId> worker;
+    std::unique_ptr<AdoptedWorker> adopted;
+    bool ending = false;                          ///< the worker is done or dead; what is left is being ended
+    std::string killed_because;                   ///< the backstop's reason
+    std::optional<Reactor::TimerId> start_timer;  ///< its lock is not free yet: nothing of it runs
+    std::optional<Reactor::TimerId> timeout_timer;
+    std::optional<Reactor::TimerId> cancel_timer;
+  };
+
   Impl(Reactor& reactor_in, ProcessWorkersOptions options_in)
       : reactor(reactor_in),
         options(std::move(options_in)),

@@ -41,7 +41,7 @@ check_sanitized() {
   local folder=$1
   mkdir -p "$folder"
   ln -sfn ../build/duckdb "$folder/duckdb"
-  build_program "$folder" "-DEIDER_SANITIZE=$2"
+  build_program "$folder" "-DEIDER_SANITIZE=$2" -DEIDER_TOGETHER=ON
   fetch_flights
   # The whole of tests/e2e takes five times as long here: EIDER_TEST_LONG=1 runs it.
   local e2e=(tests/e2e/test_life.py)
