@@ -40,6 +40,9 @@ def test_others_are_told_who_holds_the_workspace(workspace):
     status = workspace.cli("status", expect=0).stdout
     assert holder in status and "1 running of at most" in status
     assert workspace.json("status")["foreground_run"] == {"pipeline": "nap", "pid": nap.process.pid}
+    examined = workspace.cli("doctor", expect=3).stdout
+    assert "NoServer" in examined and "when `eider run nap` has ended" in examined
+    assert "RunWithoutServer" not in examined, "it is alive, and nobody has to take it over"
     nap.process.send_signal(signal.SIGINT)
     assert nap.process.wait(60) == 130
     assert nap.output().count("cancelled by Ctrl-C") == 2, nap.output()  # in the log, and as the end

@@ -336,3 +336,22 @@ def test_a_waiting_run_and_a_broken_file_are_named(workspace):
     assert "the last good version is in force" in broken["text"] and not broken["keeps"]
     (workspace.root / "go").touch()
     settle(server)
+
+
+def test_doctor_names_data_that_is_too_old_and_settings_that_are_wrong(workspace):
+    """Of `freshness`, counted from the newest success; a wrong eider.yaml leaves every pipeline in force."""
+    workspace.pipeline("p", "freshness: { warn_after: 1h, error_after: 2h }\nsteps: [{ id: s, run: [\"true\"] }]\n")
+    server = workspace.serve("--test-clock", "2026-01-01T10:00:00Z")
+    assert workspace.cli("doctor", expect=0).stdout == "all is well\n", "it never ran"
+    server.wait_end(server.start("p"))
+    server.advance("61m")
+    assert "[AgeingData]" in workspace.cli("doctor", expect=1).stdout
+    server.advance("1h")
+    [stale] = json.loads(workspace.cli("doctor", "--json", expect=1).stdout)["findings"]
+    assert stale["code"] == "StaleData" and stale["about"] == "p" and "error_after is 2h" in stale["text"]
+    server.wait_end(server.start("p"))
+    workspace.cli("doctor", expect=0)
+    workspace.write("eider.yaml", "[")
+    workspace.cli("reload")
+    [broken] = json.loads(workspace.cli("doctor", "--json", expect=1).stdout)["findings"]
+    assert broken["code"] == "BrokenFile" and "the last good version is in force" in broken["text"]

@@ -91,7 +91,8 @@ def test_limits_are_for_ci(workspace):
     over = workspace.cli(*always, "--max-wait", "9m59s", "--max-use", "0.3", expect=1)
     assert "the longest wait is 10 min 0 s; --max-wait is 9m59s" in over.stderr
     assert "--max-use is 0.3" in over.stderr
-    for wrong in (["--days", "0"], ["--days", "x"], ["--max-use", "2"], ["--assume", "soon"], ["--max-skipped", "x"]):
+    for wrong in (["--days", "0"], ["--days", "x"], ["--max-use", "2"], ["--assume", "soon"], ["--max-skipped", "x"],
+                  ["--max-use", "nan"], ["--from", "1969-12-31T23:59:59Z"]):
         assert wrong[0] in workspace.cli("simulate", *wrong, expect=2).stderr
 
 
@@ -109,7 +110,7 @@ def test_what_changes_beside_another_version(workspace, make_workspace):
     assert "added    schedule b/s" in shown.stdout and "removed  schedule c/s" in shown.stdout
     found = json.loads(workspace.cli(*always, "--json", expect=0).stdout)
     assert {(change["kind"], change["what"]) for change in found["changes"]} >= {
-        ("added", "schedule b/s"), ("removed", "schedule c/s")}
+        ("added", "schedule b/s"), ("removed", "schedule c/s"), ("added", "pipeline b"), ("removed", "pipeline c")}
     assert found["against"]["runs"] == 20 and found["runs"] == 20
     over = workspace.cli(*always, "--max-wait", "5m", expect=1)
     assert "10 min 0 s more than there" in over.stderr

@@ -217,3 +217,17 @@ def test_a_link_out_of_the_workspace_gives_nothing_away(checked, tmp_path, link)
     assert link in refused and "a symbolic link leads out of the workspace" in refused
     server = checked.serve()
     assert server.wait_end(server.start("good"))["state"] == "succeeded"
+
+
+def test_what_has_no_effect_is_warned_of(workspace):
+    """Settings that contradict each other are not accepted in silence; no temporary space at all is refused."""
+    step = "steps: [{ id: s, run: [\"true\"] }]\n"
+    for text, said in (
+            ("retry: { max_attempts: 3, backoff: 10m }\n", "retry.backoff: is more than max_backoff (5m)"),
+            ("retry: { max_attempts: 3, on: [] }\n", "retry.max_attempts: has no effect with on: []"),
+            ("max_active_runs: 0\nschedules: [{ id: s, every: 1m, overlap: queue, queue_limit: 2 }]\n",
+             "queue_limit: has no effect with max_active_runs: 0")):
+        workspace.pipeline("p", text + step)
+        assert said in workspace.cli("validate", expect=0).stdout, text
+    workspace.pipeline("p", "resources: { temp: 0 }\n" + step)
+    assert "resources.temp" in workspace.cli("validate", expect=2).stdout
