@@ -88,8 +88,8 @@ class Doctor {
     }
     for (const engine::PipelineView& pipeline : seen_.snapshot.pipelines) {
       if (!pipeline.broken) continue;
-      // A wrong file of settings changes nothing; every pipeline of before is in force.
-      const bool in_force = !pipeline.definition.empty() || !pipeline.file.starts_with("pipelines/");
+      // No server starts with a wrong eider.yaml: where it is wrong now, an earlier one is in force.
+      const bool in_force = !pipeline.definition.empty() || pipeline.file == "eider.yaml";
       add({.code = "BrokenFile",
            .about = pipeline.file,
            .text = fmt::format("{} ({})", first_line(pipeline.error),

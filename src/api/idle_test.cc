@@ -283,6 +283,26 @@ TEST(History, TellsEachDecisionWithItsCode) {
                       "again"}));
 }
 
+TEST(History, ACancelStandsBeforeTheEndThatItBroughtAbout) {
+  model::Run run = a_run(kRunId, RunState::cancelled, 1);
+  run.cancel_asked_at = at("2026-03-29T01:00:05Z");
+  run.finished_at = at("2026-03-29T01:00:10Z");
+  model::Attempt attempt;
+  attempt.number = 1;
+  attempt.claimed_at = at("2026-03-29T01:00:00Z");
+  attempt.finished_at = run.finished_at;
+  attempt.outcome = model::Outcome::cancelled;
+  std::vector<std::string> told;
+  for (const Moment& each : history(run, {attempt}, nullptr, "", at("2026-03-29T02:00:00Z"))) told.push_back(each.text);
+  const auto place = [&](const char* text) {
+    return std::find_if(told.begin(), told.end(), [&](const auto& one) { return one.starts_with(text); });
+  };
+  ASSERT_NE(place("a cancel was asked for"), told.end());
+  ASSERT_NE(place("attempt 1 was cancelled"), told.end());
+  EXPECT_LT(place("attempt 1 began"), place("a cancel was asked for"));
+  EXPECT_LT(place("a cancel was asked for"), place("attempt 1 was cancelled"));
+}
+
 TEST(History, EndsWithWhatItWaitsForNow) {
   model::Run run = a_run(kRunId, RunState::queued, 0);
   run.trigger_id = "cli";

@@ -15,17 +15,13 @@ TEST(IdempotencyKey, StandsForOneRequest) {
   }
   bench.boot();
   const auto ask = [&](const char* pipeline, const char* partition, const char* params) {
-    std::optional<Result<std::string>> answer;
     StartRun command;
     command.pipeline = pipeline;
     command.partition = partition;
     command.params = params;
     command.queue = true;
     command.idempotency_key = "2026-03-29";
-    command.reply = [&](const Result<std::string>& result) { answer.emplace(result); };
-    EXPECT_TRUE(bench.inbox->post(std::move(command)));
-    bench.settle();
-    return answer.value();
+    return bench.start(std::move(command));
   };
   const std::string first = ask("p", "a", "{\"x\":1}").value();
   const auto check = [&](const char* when) {

@@ -102,11 +102,14 @@ class TestBench {
   }
 
   Result<std::string> start(const std::string& pipeline, bool queue = false, const std::string& key = {}) {
-    std::optional<Result<std::string>> answer;
     StartRun command;
     command.pipeline = pipeline;
     command.queue = queue;
     command.idempotency_key = key;
+    return start(std::move(command));
+  }
+  Result<std::string> start(StartRun command) {
+    std::optional<Result<std::string>> answer;
     command.asked_by = "test";
     command.reply = [&](const Result<std::string>& result) { answer.emplace(result); };
     EXPECT_TRUE(inbox->post(std::move(command)));

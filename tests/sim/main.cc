@@ -94,14 +94,14 @@ bool find_mistake(const Wishes& wishes, Mutation mutation) {
 
 int find_mistakes(const Wishes& wishes) {
   const auto& all = eider::sim::all_mutations;
-  const Tally missed = sum(share_out(wishes.jobs, [&](int part) {
+  const Tally found = sum(share_out(wishes.jobs, [&](int part) {
     Tally tally;
     for (auto i = static_cast<std::size_t>(part); i < std::size(all); i += static_cast<std::size_t>(wishes.jobs)) {
-      if (!find_mistake(wishes, all[i])) tally.failing_seed = wishes.patience;
+      tally.missed += find_mistake(wishes, all[i]) ? 0 : 1;
     }
     return tally;
   }));
-  return missed.failing_seed == 0 ? 0 : 1;
+  return found.missed == 0 ? 0 : 1;
 }
 
 /// The days in as many lives as there are jobs, each of its own seed.
@@ -113,7 +113,7 @@ int live_long(const Wishes& wishes) {
     const auto plan = eider::sim::make_calm_plan(wishes.seed + static_cast<std::uint64_t>(part), each);
     const auto report = eider::sim::live(plan);
     if (report.finding) fmt::print("seed {}: {}: {}\n", plan.seed, report.finding->law, report.finding->what);
-    return Tally{report.decisions, report.runs, report.lived.count(), report.finding ? plan.seed : 0};
+    return Tally{report.decisions, report.runs, report.lived.count(), 0, report.finding ? plan.seed : 0};
   }));
   const double took = seconds_since(clock, begin);
   fmt::print(

@@ -55,6 +55,7 @@ Tally sum(const std::vector<Tally>& parts) {
     out.decisions += part.decisions;
     out.runs += part.runs;
     out.lived_us += part.lived_us;
+    out.missed += part.missed;
     if (part.failing_seed == 0) continue;
     out.failing_seed = out.failing_seed == 0 ? part.failing_seed : std::min(out.failing_seed, part.failing_seed);
   }

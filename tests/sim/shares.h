@@ -13,6 +13,7 @@ struct Tally {
   std::int64_t decisions = 0;
   std::int64_t runs = 0;
   std::int64_t lived_us = 0;
+  int missed = 0;                  ///< mistakes that were not found
   std::uint64_t failing_seed = 0;  ///< the smallest at which a law did not hold; 0: none
 };
 
