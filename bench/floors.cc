@@ -53,6 +53,9 @@ double BareTimer::wait(Instant at) const {
 }
 
 Result<std::unique_ptr<BareStore>> BareStore::open(const std::string& folder) {
+  // As in the server (store/sqlite/connection.cc). It holds for the whole process, which measures the store as well,
+  // and only where no connection was opened before.
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   std::unique_ptr<BareStore> store(new BareStore);
   store->path_ = folder + "/floor.db";
   for (const char* end : {"", "-wal", "-shm"}) std::remove((store->path_ + end).c_str());

@@ -37,7 +37,7 @@ Result<std::unique_ptr<QueueCore>> QueueCore::open(const std::string& folder, in
 Result<std::unique_ptr<QueueCore>> QueueCore::open(const std::string& folder,
                                                    const std::shared_ptr<const workspace::Workspace>& workspace) {
   std::unique_ptr<QueueCore> core(new QueueCore);
-  auto store = store::open_sqlite_store({folder + "/state.db", true});
+  auto store = store::open_sqlite_store({.path = folder + "/state.db", .create = true, .reserve_log = true});
   if (!store) return store.error();
   core->store_ = *std::move(store);
   core->workers_.finish_at_once = true;

@@ -43,6 +43,8 @@ function(eider_module name)
     add_executable(${target}_test ${tests})
     target_link_libraries(${target}_test PRIVATE eider_${target} GTest::gtest_main rapidcheck rapidcheck_gtest)
     target_compile_definitions(${target}_test PRIVATE EIDER_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
+    # What is tested is optimized as it is in the program; optimizing the tests would take most of a clean build's time.
+    target_compile_options(${target}_test PRIVATE -O1)
     target_precompile_headers(${target}_test PRIVATE "${CMAKE_SOURCE_DIR}/src/base/precompiled_test.h")
     # Helpers of tests have the names that suit their file: each file is compiled by itself, always.
     set_target_properties(${target}_test PROPERTIES UNITY_BUILD OFF)

@@ -126,7 +126,7 @@ Result<void> Core::build() {
   if (!lock) return lock.error();
   server_lock_ = std::move(*lock);
   if (auto whole = refuse_lost_state(layout_); !whole) return whole.error();
-  auto store = store::open_sqlite_store({layout_.state_db(), true});
+  auto store = store::open_sqlite_store({.path = layout_.state_db(), .create = true, .reserve_log = true});
   if (!store) return store.error();
   store_ = std::move(*store);
   auto timer = engine::DeadlineTimer::open(reactor_);

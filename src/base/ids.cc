@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
 #include "base/check.h"
 
 namespace eider {
@@ -13,17 +11,21 @@ namespace {
 
 using Bytes16 = std::array<unsigned char, 16>;
 
+void add_hex(std::string& out, unsigned char byte) {
+  static constexpr char hex[] = "0123456789abcdef";
+  out.push_back(hex[byte >> 4]);
+  out.push_back(hex[byte & 0x0f]);
+}
+
 std::string uuid_text(const Bytes16& b, unsigned version) {
   Bytes16 c = b;
   c[6] = static_cast<unsigned char>((c[6] & 0x0f) | (version << 4));
   c[8] = static_cast<unsigned char>((c[8] & 0x3f) | 0x80);
   std::string out;
   out.reserve(36);
-  static constexpr char hex[] = "0123456789abcdef";
   for (std::size_t i = 0; i < c.size(); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) out.push_back('-');
-    out.push_back(hex[c[i] >> 4]);
-    out.push_back(hex[c[i] & 0x0f]);
+    add_hex(out, c[i]);
   }
   return out;
 }
@@ -53,7 +55,7 @@ std::string derived_id(std::initializer_list<std::string_view> parts) {
   crypto_generichash_state state;
   crypto_generichash_init(&state, nullptr, 0, 16);
   for (const std::string_view part : parts) {
-    const std::string length = fmt::format("{}:", part.size());
+    const std::string length = std::to_string(part.size()) + ":";
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(length.data()), length.size());
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(part.data()), part.size());
   }
@@ -78,7 +80,7 @@ std::string ContentHash::finish() {
   Bytes16 b{};
   crypto_generichash_final(&state_->hash, b.data(), b.size());
   std::string out;
-  for (const unsigned char byte : b) out += fmt::format("{:02x}", byte);
+  for (const unsigned char byte : b) add_hex(out, byte);
   return out;
 }
 

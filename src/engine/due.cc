@@ -127,9 +127,8 @@ void Loop::decide_expired(Turn& turn) {
 }
 
 void Loop::place_cursors(Turn& turn) {
-  auto changes = state_.cursor_changes(turn.now());
-  if (turn.decide_surely(changes) || turn.failed()) return;
-  for (model::Change& change : changes)
+  if (turn.decide_surely(state_.cursor_changes(turn.now())) || turn.failed()) return;
+  for (model::Change& change : state_.cursor_changes(turn.now()))
     turn.insist({std::move(change)});  // one bad row keeps no other schedule waiting
 }
 

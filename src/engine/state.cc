@@ -1,5 +1,6 @@
 #include "engine/state.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/check.h"
@@ -30,6 +31,7 @@ void State::load(store::OpenState open, Instant now) {
   backing_off_.clear();
   expiring_.clear();
   keys_.clear();
+  cursors_.reserve(open.cursors.size());
   definitions_ = {std::make_move_iterator(open.definitions.begin()), std::make_move_iterator(open.definitions.end())};
   for (model::Cursor& cursor : open.cursors) {
     std::string key = cursor.schedule;
@@ -59,6 +61,10 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
   wanted_.clear();
   set_capacity();
   broken_names_.clear();
+  std::size_t count = 0;
+  for (const auto& [name, loaded] : workspace_->pipelines) count += loaded.pipeline->schedules.size();
+  schedules_.reserve(count);
+  cursors_.reserve(count);
   for (const auto& [file, broken] : workspace_->broken) broken_names_.insert(broken.pipeline);
   subscriptions_.set_workspace(*workspace_);
   expiring_.clear();
@@ -88,25 +94,35 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
 }
 
 std::vector<model::Change> State::cursor_changes(Instant now) const {
-  std::vector<model::Change> out;
+  std::vector<std::pair<const ScheduleEntry*, std::string>> changed;  // with the rule
+  std::size_t in_force = 0;                                           // of the cursors
   for (const auto& [key, entry] : schedules_) {
-    const std::string rule = model::rule_hash(entry.schedule().timing);
+    std::string rule = model::rule_hash(entry.schedule().timing);
     const auto found = cursors_.find(key);
-    if (found != cursors_.end() && found->second.rule == rule) continue;
+    in_force += found != cursors_.end() ? 1 : 0;
+    if (found == cursors_.end() || found->second.rule != rule) changed.emplace_back(&entry, std::move(rule));
+  }
+  // In the order of the table: what is written in it touches each of its pages once.
+  const auto by_key = [](const auto& a, const auto& b) { return a.first->key < b.first->key; };
+  std::sort(changed.begin(), changed.end(), by_key);
+  std::vector<model::Change> out;
+  out.reserve(changed.size());
+  for (auto& [entry, rule] : changed) {
     model::Cursor cursor;
-    if (found != cursors_.end()) {
+    if (const auto found = cursors_.find(entry->key); found != cursors_.end()) {
       cursor = found->second;  // a pause outlives a change of the rule
-    } else if (entry.schedule().paused) {
+    } else if (entry->schedule().paused) {
       cursor.paused = true;
       cursor.paused_at = now;
-      cursor.note = entry.schedule().note;
+      cursor.note = entry->schedule().note;
       cursor.reason = model::reason::starts_paused;
     }
-    cursor.schedule = key;
-    cursor.rule = rule;
+    cursor.schedule = entry->key;
+    cursor.rule = std::move(rule);
     cursor.decided_until = now;
     out.emplace_back(model::CursorPlaced{std::move(cursor)});
   }
+  if (in_force == cursors_.size()) return out;
   // One that was taken out of the files forgets its rule: should it come back, it starts from then.
   for (const auto& [key, cursor] : cursors_) {
     if (cursor.rule.empty() || is_in_files(key)) continue;
@@ -173,9 +189,14 @@ const std::string* State::run_of_key(const std::string& idempotency_key) const {
 decide::DueFacts State::facts(const ScheduleEntry& entry, const std::vector<decide::ActiveRun>& active) const {
   const auto cursor = cursors_.find(entry.key);
   EIDER_CHECK(cursor != cursors_.end(), "every schedule in force has a cursor");
+  return facts(entry, cursor->second, active);
+}
+
+decide::DueFacts State::facts(const ScheduleEntry& entry, const model::Cursor& cursor,
+                              const std::vector<decide::ActiveRun>& active) const {
   const int room = limits::queued_runs - queued_count();
-  decide::DueFacts out{entry.key,      *entry.pipeline, entry.schedule(),  entry.rule, *entry.exclusions,
-                       cursor->second, active,          std::max(room, 0), entry.delay};
+  decide::DueFacts out{entry.key, *entry.pipeline, entry.schedule(),  entry.rule, *entry.exclusions,
+                       cursor,    active,          std::max(room, 0), entry.delay};
   const auto excluded = excluded_.find(entry.key);
   if (excluded != excluded_.end()) out.excluded_before = &excluded->second;
   return out;
@@ -231,9 +252,10 @@ std::vector<std::string> State::cursors_after(Instant now) const {
 void State::refresh(ScheduleEntry& entry) {
   if (entry.next) due_.erase({*entry.next, entry.key});
   entry.next.reset();
-  if (!cursors_.contains(entry.key)) return;
+  const auto cursor = cursors_.find(entry.key);
+  if (cursor == cursors_.end()) return;
   const auto active = this->active(entry);
-  entry.next = decide::next_due(facts(entry, active));
+  entry.next = decide::next_due(facts(entry, cursor->second, active));
   if (entry.next && entry.held_until) entry.next = std::max(*entry.next, *entry.held_until);
   if (entry.next) due_.emplace(*entry.next, entry.key);
 }

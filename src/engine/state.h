@@ -131,6 +131,8 @@ class State {
   std::vector<std::string> cursors_after(Instant now) const;
 
  private:
+  decide::DueFacts facts(const ScheduleEntry& entry, const model::Cursor& cursor,
+                         const std::vector<decide::ActiveRun>& active) const;
   void refresh(ScheduleEntry& entry);
   void refresh(const std::string& key);
   void index(const model::Run& run);

@@ -20,7 +20,6 @@ class ForgetfulStore final : public store::Store {
   Result<void> commit() override { return {}; }
   void rollback() override {}
   Result<store::OpenState> load_open() override { return store::OpenState{}; }
-  Result<std::vector<std::string>> claimable(Instant, int) override { return std::vector<std::string>(); }
   Result<std::vector<model::Occurrence>> decided_after(const std::string&, Instant) override {
     return std::vector<model::Occurrence>();
   }

@@ -20,7 +20,6 @@ class ForwardingStore : public Store {
   Result<void> commit() override { return behind_->commit(); }
   void rollback() override { behind_->rollback(); }
   Result<OpenState> load_open() override { return behind_->load_open(); }
-  Result<std::vector<std::string>> claimable(Instant now, int limit) override { return behind_->claimable(now, limit); }
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) override {
     return behind_->decided_after(schedule, after);
   }

@@ -101,10 +101,6 @@ class Store : public DataQueries {
   virtual void rollback() = 0;
 
   virtual Result<OpenState> load_open() = 0;
-  /// The ids of queued runs whose backoff is over, in the order of their turns: priority, raised by one for each ten
-  /// minutes of age, then age. Its plan must use an index that holds only queued runs, so that finished history never
-  /// slows it.
-  virtual Result<std::vector<std::string>> claimable(Instant now, int limit) = 0;
   /// Decisions about instants later than `after`, oldest first, with the one about several instants that begins
   /// before it and reaches past it. What the engine asks for when the clock was set back (see above).
   virtual Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) = 0;
@@ -132,6 +128,9 @@ class Store : public DataQueries {
 struct StoreOptions {
   std::string path;    ///< state.db; `:memory:` for tests
   bool create = true;  ///< false: `not_found` when it is not there
+  /// Makes room on the disk for the log of what is committed, 10 MiB, so that no commit has to. Where that can't be
+  /// done at the moment, commits make it themselves, which is slower. For who writes much.
+  bool reserve_log = false;
 };
 
 /// Opens or makes state.db (WAL, synchronous=FULL, busy_timeout 0) and migrates it by `user_version`. A damaged or

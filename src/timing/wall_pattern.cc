@@ -99,21 +99,10 @@ struct WallPattern::Month {
   std::int64_t first_day;
 };
 
-WallPattern::WallPattern(const CronFields& fields)
-    : seconds_(fields.seconds),
-      minutes_(fields.minutes),
-      hours_(fields.hours),
-      months_(fields.months),
-      years_(fields.years) {
-  for (unsigned length = 28; length <= 31; ++length) {
-    for (unsigned first = 0; first < 7; ++first) days_[length - 28][first] = matching_days(fields, length, first);
-  }
-}
-
 std::uint32_t WallPattern::days_of(const Month& month) const {
   if (month.year < kFirstYear || month.year > kLastYear) return 0;
-  if (!has(months_, month.month) || !years_[static_cast<std::size_t>(month.year - kFirstYear)]) return 0;
-  return days_[month.length - 28][month.weekday()];
+  if (!has(fields_.months, month.month) || !fields_.years[static_cast<std::size_t>(month.year - kFirstYear)]) return 0;
+  return matching_days(fields_, month.length, month.weekday());
 }
 
 std::optional<std::int64_t> WallPattern::first_day(std::int64_t from, std::int64_t until) const {
@@ -151,15 +140,15 @@ std::int64_t WallPattern::count_days(std::int64_t from, std::int64_t until) cons
 }
 
 std::optional<std::int64_t> WallPattern::first_time(std::int64_t from_s) const {
-  const auto second = least(seconds_, from_s % 60);
+  const auto second = least(fields_.seconds, from_s % 60);
   const std::int64_t minute_from = from_s / 60 % 60 + (second ? 0 : 1);
-  const auto minute = least(minutes_, minute_from);
+  const auto minute = least(fields_.minutes, minute_from);
   const std::int64_t hour_from = from_s / 3600 + (minute ? 0 : 1);
-  const auto hour = least(hours_, hour_from);
+  const auto hour = least(fields_.hours, hour_from);
   if (!hour) return std::nullopt;
   // A later hour begins at its first minute, a later minute at its first second.
-  const std::int64_t first_minute = std::countr_zero(minutes_);
-  const std::int64_t first_second = std::countr_zero(seconds_);
+  const std::int64_t first_minute = std::countr_zero(fields_.minutes);
+  const std::int64_t first_second = std::countr_zero(fields_.seconds);
   if (*hour != from_s / 3600 || !minute) return *hour * 3600 + first_minute * 60 + first_second;
   if (*minute != from_s / 60 % 60 || !second) return *hour * 3600 + *minute * 60 + first_second;
   return *hour * 3600 + *minute * 60 + *second;
@@ -168,25 +157,25 @@ std::optional<std::int64_t> WallPattern::first_time(std::int64_t from_s) const {
 std::optional<std::int64_t> WallPattern::last_time(std::int64_t until_s) const {
   if (until_s <= 0) return std::nullopt;
   const std::int64_t at = until_s - 1;  // the latest that may match
-  const auto second = greatest(seconds_, at % 60 + 1);
-  const auto minute = greatest(minutes_, at / 60 % 60 + (second ? 1 : 0));
-  const auto hour = greatest(hours_, at / 3600 + (minute ? 1 : 0));
+  const auto second = greatest(fields_.seconds, at % 60 + 1);
+  const auto minute = greatest(fields_.minutes, at / 60 % 60 + (second ? 1 : 0));
+  const auto hour = greatest(fields_.hours, at / 3600 + (minute ? 1 : 0));
   if (!hour) return std::nullopt;
-  const std::int64_t last_minute = 63 - std::countl_zero(minutes_);
-  const std::int64_t last_second = 63 - std::countl_zero(seconds_);
+  const std::int64_t last_minute = 63 - std::countl_zero(fields_.minutes);
+  const std::int64_t last_second = 63 - std::countl_zero(fields_.seconds);
   if (*hour != at / 3600 || !minute) return *hour * 3600 + last_minute * 60 + last_second;
   if (*minute != at / 60 % 60 || !second) return *hour * 3600 + *minute * 60 + last_second;
   return *hour * 3600 + *minute * 60 + *second;
 }
 
 std::int64_t WallPattern::count_times(std::int64_t until_s) const {
-  const std::int64_t per_minute = std::popcount(seconds_);
-  const std::int64_t per_hour = std::popcount(minutes_) * per_minute;
+  const std::int64_t per_minute = std::popcount(fields_.seconds);
+  const std::int64_t per_hour = std::popcount(fields_.minutes) * per_minute;
   const std::int64_t hour = until_s / 3600, minute = until_s / 60 % 60, second = until_s % 60;
-  std::int64_t total = std::popcount(hours_ & below(hour)) * per_hour;
-  if (!has(hours_, hour)) return total;
-  total += std::popcount(minutes_ & below(minute)) * per_minute;
-  if (has(minutes_, minute)) total += std::popcount(seconds_ & below(second));
+  std::int64_t total = std::popcount(fields_.hours & below(hour)) * per_hour;
+  if (!has(fields_.hours, hour)) return total;
+  total += std::popcount(fields_.minutes & below(minute)) * per_minute;
+  if (has(fields_.minutes, minute)) total += std::popcount(fields_.seconds & below(second));
   return total;
 }
 

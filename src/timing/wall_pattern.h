@@ -13,7 +13,7 @@ namespace eider::timing {
 class WallPattern {
  public:
   WallPattern() = default;
-  explicit WallPattern(const CronFields& fields);
+  explicit WallPattern(const CronFields& fields) : fields_(fields) {}
 
   bool matches(std::int64_t wall_s) const;
   /// The first match in [from, until).
@@ -35,13 +35,7 @@ class WallPattern {
   std::optional<std::int64_t> last_time(std::int64_t until_s) const;
   std::int64_t count_times(std::int64_t until_s) const;
 
-  std::uint64_t seconds_ = 0;
-  std::uint64_t minutes_ = 0;
-  std::uint64_t hours_ = 0;
-  std::uint64_t months_ = 0;
-  std::bitset<kLastYear - kFirstYear + 1> years_;
-  /// The matching days (bit d) of a month with 28 + i days that begins on weekday j.
-  std::uint32_t days_[4][7] = {};
+  CronFields fields_;
 };
 
 }  // namespace eider::timing

@@ -1,6 +1,10 @@
 #include "workspace/load.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <future>
+#include <iterator>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -28,6 +32,41 @@ struct Candidate {
   std::string text;  ///< of the file
 };
 
+/// What one pipeline file says, whatever the others say.
+struct PipelineFile {
+  bool good = false;
+  std::vector<Diagnostic> found;
+  std::string text;
+  std::string pipeline;  ///< its name, as far as it could be read
+  std::optional<Candidate> candidate;
+};
+
+/// From so many files on, reading them is worth a thread for each processor.
+constexpr std::size_t kFilesOfOneThread = 200;
+
+/// `read(i)` for each i below `count`, in this order; on several threads when there are many.
+template <typename Read>
+auto read_all(std::size_t count, const Read& read) {
+  using Item = decltype(read(std::size_t{}));
+  const auto read_range = [&](std::size_t from, std::size_t until) {
+    std::vector<Item> items;
+    for (std::size_t i = from; i < until; ++i) items.push_back(read(i));
+    return items;
+  };
+  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t threads = std::clamp<std::size_t>(count / kFilesOfOneThread, 1, processors);
+  std::vector<std::future<std::vector<Item>>> parts;
+  for (std::size_t i = 1; i < threads; ++i) {
+    parts.push_back(std::async(std::launch::async, read_range, count * i / threads, count * (i + 1) / threads));
+  }
+  std::vector<Item> all = read_range(0, count / threads);
+  for (auto& part : parts) {
+    std::vector<Item> items = part.get();
+    all.insert(all.end(), std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+  }
+  return all;
+}
+
 class Loader {
  public:
   Loader(Folder folder, const LoadOptions& options)
@@ -51,19 +90,28 @@ class Loader {
   }
 
  private:
-  /// Always false: the file is broken.
-  bool report(const std::string& file, const std::string& message) {
+  static Complaints unreadable(const std::string& file, const std::string& message) {
     Complaints complaints(file, "");
     // Messages of the file system begin with the file.
     const bool named = message.starts_with(file + ": ");
     complaints.add(Severity::error, {}, "", named ? message.substr(file.size() + 2) : message);
+    return complaints;
+  }
+
+  /// Always false: the file is broken.
+  bool report(const std::string& file, const std::string& message) {
+    Complaints complaints = unreadable(file, message);
     return finish(file, "", "", complaints);
   }
 
   /// Keeps what was complained about; true when the file holds.
   bool finish(const std::string& file, const std::string& pipeline, std::string_view content, Complaints& complaints) {
     const bool good = !complaints.has_errors();
-    const std::vector<Diagnostic> found = complaints.take();
+    return keep(file, pipeline, content, good, complaints.take());
+  }
+
+  bool keep(const std::string& file, const std::string& pipeline, std::string_view content, bool good,
+            const std::vector<Diagnostic>& found) {
     if (!good) mark_broken(out_.broken, file, pipeline, content_hash(content), found);
     out_.diagnostics.insert(out_.diagnostics.end(), found.begin(), found.end());
     return good;
@@ -76,7 +124,7 @@ class Loader {
     broken[file] = BrokenFile{pipeline, content_hash(all)};
   }
 
-  std::optional<YamlTree> parse(std::string_view text, Complaints& complaints) {
+  static std::optional<YamlTree> parse(std::string_view text, Complaints& complaints) {
     auto parsed = YamlTree::parse(text);
     if (auto* tree = std::get_if<YamlTree>(&parsed)) return std::move(*tree);
     auto& problem = std::get<YamlProblem>(parsed);
@@ -152,7 +200,13 @@ class Loader {
       out_.usable = report(kPipelinesFolder, names.error().message);
       return;
     }
-    for (const std::string& name : *names) read_pipeline(fmt::format("{}/{}", kPipelinesFolder, name));
+    const auto path = [&](std::size_t i) { return fmt::format("{}/{}", kPipelinesFolder, names->at(i)); };
+    std::vector<PipelineFile> files = read_all(names->size(), [&](std::size_t i) { return read_pipeline(path(i)); });
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      PipelineFile& file = files[i];
+      keep(path(i), file.pipeline, file.text, file.good, file.found);
+      if (file.candidate) candidates_[file.pipeline].push_back(*std::move(file.candidate));
+    }
     for (auto& [name, found] : candidates_) settle_name(name, found);
     settle_together();
     warn_shared_paths();
@@ -160,13 +214,12 @@ class Loader {
                      [](const Diagnostic& a, const Diagnostic& b) { return a.file < b.file; });
   }
 
-  void read_pipeline(const std::string& file) {
-    const auto text = folder_.read(file, options_.file_limit_bytes);
-    if (!text) {
-      report(file, text.error().message);
-      return;
-    }
+  /// Depends on no other pipeline file, and changes nothing here: files are read on several threads.
+  PipelineFile read_pipeline(const std::string& file) const {
+    auto text = folder_.read(file, options_.file_limit_bytes);
+    if (!text) return {false, unreadable(file, text.error().message).take(), {}, {}, {}};
     Complaints complaints(file, *text);
+    std::optional<Candidate> candidate;
     const auto tree = parse(*text, complaints);
     PipelineDraft draft;
     if (tree) {
@@ -184,20 +237,20 @@ class Loader {
       model::Pipeline pipeline = assemble(std::move(draft), around);
       if (!complaints.has_errors()) check(pipeline, around);
       name_mark = tree->root().find("pipeline").mark();
-      if (!complaints.has_errors()) add_candidate(std::move(pipeline), name_mark, *text);
+      if (!complaints.has_errors()) candidate = make_candidate(std::move(pipeline), name_mark, *text);
     }
-    finish(file, name, *text, complaints);
+    const bool good = !complaints.has_errors();
+    return {good, complaints.take(), *std::move(text), std::move(name), std::move(candidate)};
   }
 
-  void add_candidate(model::Pipeline pipeline, Mark mark, const std::string& text) {
+  static Candidate make_candidate(model::Pipeline pipeline, Mark mark, const std::string& text) {
     Complaints place(pipeline.file, text);
     place.add(Severity::error, mark, "pipeline", "");
-    const std::string name = pipeline.name;
     LoadedPipeline loaded;
     loaded.definition = std::make_shared<const std::string>(model::definition_json(pipeline));
     loaded.hash = model::definition_hash(*loaded.definition);
     loaded.pipeline = std::make_shared<const model::Pipeline>(std::move(pipeline));
-    candidates_[name].push_back(Candidate{std::move(loaded), place.take().front(), text});
+    return Candidate{std::move(loaded), place.take().front(), text};
   }
 
   /// One file has the name: it is loaded. Several: none of them is, since nobody can say which was meant.

@@ -329,6 +329,24 @@ TEST(LoadFiles, ABrokenFileDisablesItsPipelineOnly) {
                    "pipelines/half.yaml:4:14: error: the file ends inside the quoted text that begins on line 4"}));
 }
 
+// Enough of them for several threads.
+TEST(LoadFiles, ManyFilesSayWhatFewWouldInTheSameOrder) {
+  const TestFolder folder;
+  folder.write("eider.yaml", "");
+  for (int i = 1000; i < 2000; ++i) {
+    folder.write(fmt::format("pipelines/p{}.yaml", i),
+                 fmt::format("pipeline: p{}\n{}", i, i % 7 == 0 ? "step: []\n" : kGood));
+  }
+  const Workspace loaded = load(folder);
+  EXPECT_EQ(loaded.pipelines.size(), 857u);
+  EXPECT_EQ(loaded.broken.size(), 143u);
+  for (const auto& [name, one] : loaded.pipelines)
+    EXPECT_EQ(one.pipeline->file, fmt::format("pipelines/{}.yaml", name));
+  for (const auto& [file, one] : loaded.broken) EXPECT_EQ(file, fmt::format("pipelines/{}.yaml", one.pipeline));
+  EXPECT_TRUE(std::is_sorted(loaded.diagnostics.begin(), loaded.diagnostics.end(),
+                             [](const Diagnostic& a, const Diagnostic& b) { return a.file < b.file; }));
+}
+
 TEST(LoadFiles, ANameTwiceRefusesBoth) {
   const TestFolder folder;
   folder.write("eider.yaml", "");

@@ -59,6 +59,7 @@ TEST_P(ProcessTest, AProcessKilledAfterItsCommitLeavesAllOfTheTurn) {
 
 /// Claims one run a turn, as a process that knows nothing of the other; the numbers of those it got.
 std::vector<std::string> claim_runs(Store& store, int wanted) {
+  auto reader = store.reader().value();
   std::vector<std::string> got;
   while (got.size() < static_cast<std::size_t>(wanted)) {
     if (auto begun = store.begin(); !begun) {
@@ -66,14 +67,15 @@ std::vector<std::string> claim_runs(Store& store, int wanted) {
       std::this_thread::yield();
       continue;
     }
-    const auto next = store.claimable(at(100'000), 1).value();
-    EIDER_CHECK(next.size() == 1, "a run is left for each claim");
+    const auto next =
+        reader->runs({.pipeline = {}, .state = model::RunState::queued, .open_only = false}, 1, "").value();
+    EIDER_CHECK(next.items.size() == 1, "a run is left for each claim");
     model::RunClaimed change = claim(0, 1);
-    change.run_id = next[0];
+    change.run_id = next.items[0].id;
     EIDER_CHECK(store.apply({change}).value(), "what was just read as queued can be claimed in the same transaction");
     auto committed = store.commit();
     EIDER_CHECK(committed.ok(), committed ? "" : committed.error().message);
-    got.push_back(next[0]);
+    got.push_back(change.run_id);
   }
   return got;
 }

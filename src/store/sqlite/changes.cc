@@ -21,11 +21,21 @@ Result<bool> always(const Result<int>& rows) {
 }
 
 constexpr int number(RunState state) { return static_cast<int>(state); }
+constexpr bool is_data(model::TriggerKind trigger) { return trigger == model::TriggerKind::data; }
+
+constexpr const char* find_run_sql = "SELECT seq, trigger_kind FROM runs WHERE id = ?";
+// The id is a part of the guard: a number that was taken back may have become another run's.
+constexpr const char* claim_run_sql =
+    "UPDATE runs SET state = ?, attempt = ?, definition = ?, started_at = ifnull(started_at, ?)"
+    " WHERE seq = ? AND id = ? AND state = ? AND attempt = ?";
 
 }  // namespace
 
+std::vector<std::string> claim_queries() { return {find_run_sql, claim_run_sql}; }
+
 Changes::Changes(Connection& c)
-    : data_(c),
+    : connection_(c),
+      data_(c),
       place_cursor_(c,
                     "INSERT INTO cursors (schedule, rule, decided_until, paused, note, paused_at, reason, resumed_at)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (schedule) DO UPDATE SET rule = excluded.rule,"
@@ -48,7 +58,7 @@ Changes::Changes(Connection& c)
                            " (SELECT max(scheduled_for) FROM occurrences"
                            " WHERE schedule = ?1 AND decision = ?2 AND scheduled_for <= ?3)"
                            " AND scheduled_until > ?3"),
-      find_run_(c, "SELECT seq, trigger_kind FROM runs WHERE id = ?"),
+      find_run_(c, find_run_sql),
       queue_run_(c,
                  "INSERT INTO runs (id, state, attempt, pipeline, trigger_kind, trigger_id, occurrence_id, parent,"
                  " failures, interruptions, priority, catch_up, scheduled_for, partition, params, idempotency_key,"
@@ -56,16 +66,14 @@ Changes::Changes(Connection& c)
                  " kept)"
                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                  " ON CONFLICT DO NOTHING"),
-      claim_run_(c,
-                 "UPDATE runs SET state = ?, attempt = ?, definition = ?, started_at = ifnull(started_at, ?)"
-                 " WHERE seq = ? AND state = ? AND attempt = ?"),
+      claim_run_(c, claim_run_sql),
       open_attempt_(c,
                     "INSERT INTO attempts (run, number, claimed_at, definition, taken, error, steps)"
                     " VALUES (?, ?, ?, ?, ?, '', '')"),
       end_run_(c,
                "UPDATE runs SET state = ?, failures = failures + ?, interruptions = interruptions + ?,"
                " not_before = ?, finished_at = ?, reason = ?, error = ?"
-               " WHERE seq = ? AND state = ? AND attempt = ?"),
+               " WHERE seq = ? AND id = ? AND state = ? AND attempt = ?"),
       close_attempt_(c,
                      "UPDATE attempts SET outcome = ?, started_at = ?, finished_at = ?, worker_pid = ?,"
                      " exit_code = ?, signal = ?, peak_memory_bytes = ?, error = ?, steps = ?"
@@ -75,7 +83,8 @@ Changes::Changes(Connection& c)
                   "UPDATE runs SET cancel_asked_at = ?, reason = ?"
                   " WHERE id = ? AND state = ? AND cancel_asked_at IS NULL"),
       cancel_queued_(c,
-                     "UPDATE runs SET state = ?, finished_at = ?, reason = ?, error = ? WHERE seq = ? AND state = ?"),
+                     "UPDATE runs SET state = ?, finished_at = ?, reason = ?, error = ?"
+                     " WHERE seq = ? AND id = ? AND state = ?"),
       restart_run_(c,
                    "UPDATE runs SET state = ?, failures = ?, interruptions = ?, not_before = ?, finished_at = NULL,"
                    " cancel_asked_at = NULL, reason = ?, error = ?, kept = ? WHERE id = ? AND state IN (?, ?)"),
@@ -142,19 +151,24 @@ Result<bool> Changes::write(const model::RunQueued& change) {
   const model::Run& r = change.run;
   EIDER_CHECK(r.state == RunState::queued && !r.finished_at, "a run enters the queue as queued");
   EIDER_CHECK(r.occurrence_id.empty() || r.scheduled_for, "a run of an occurrence says of which instant");
-  return changed(queue_run_.execute(r.id, number(r.state), r.attempt, r.pipeline, static_cast<int>(r.trigger),
-                                    r.trigger_id, OrNull{r.occurrence_id}, r.parent, r.failures, r.interruptions,
-                                    r.priority, r.catch_up, r.scheduled_for, r.partition, r.params,
-                                    OrNull{r.idempotency_key}, r.created_at, r.not_before, r.started_at, r.finished_at,
-                                    r.cancel_asked_at, r.definition, r.reason, r.error, r.depth, r.kept));
+  auto queued = changed(queue_run_.execute(
+      r.id, number(r.state), r.attempt, r.pipeline, static_cast<int>(r.trigger), r.trigger_id, OrNull{r.occurrence_id},
+      r.parent, r.failures, r.interruptions, r.priority, r.catch_up, r.scheduled_for, r.partition, r.params,
+      OrNull{r.idempotency_key}, r.created_at, r.not_before, r.started_at, r.finished_at, r.cancel_asked_at,
+      r.definition, r.reason, r.error, r.depth, r.kept));
+  if (queued && *queued) found_.insert_or_assign(r.id, FoundRun{connection_.last_row(), is_data(r.trigger)});
+  return queued;
 }
 
 Result<std::optional<Changes::FoundRun>> Changes::find_run(const std::string& id) {
+  if (const auto known = found_.find(id); known != found_.end()) return std::optional(known->second);
   Rows rows(find_run_, id);
   auto more = rows.next();
   if (!more) return more.error();
   if (!*more) return std::optional<FoundRun>();
-  return std::optional(FoundRun{rows.number(0), rows.integer(1) == static_cast<int>(model::TriggerKind::data)});
+  const FoundRun run{rows.number(0), is_data(static_cast<model::TriggerKind>(rows.integer(1)))};
+  found_.insert_or_assign(id, run);
+  return std::optional(run);
 }
 
 Result<bool> Changes::write(const model::RunClaimed& change) {
@@ -165,8 +179,11 @@ Result<bool> Changes::write(const model::RunClaimed& change) {
   if (!*found) return false;
   const std::int64_t seq = (*found)->seq;
   auto claimed = changed(claim_run_.execute(number(transition->to), change.number, change.definition, change.at, seq,
-                                            number(RunState::queued), change.number - 1));
-  if (!claimed || !*claimed) return claimed;
+                                            change.run_id, number(RunState::queued), change.number - 1));
+  if (!claimed || !*claimed) {
+    found_.erase(change.run_id);
+    return claimed;
+  }
   const std::string taken = change.taken == model::Taken{} ? std::string() : model::taken_json(change.taken);
   return always(open_attempt_.execute(seq, change.number, change.at, change.definition, taken));
 }
@@ -176,14 +193,15 @@ Result<bool> Changes::write(const model::AttemptEnded& change) {
   const auto transition = model::next(RunState::running, change.event);
   if (!transition || !transition->closes_attempt) return false;
   EIDER_CHECK(a.outcome.has_value(), "an attempt that is over has an outcome");
-  auto found = find_run(a.run_id);
+  const auto found = find_run(a.run_id);
   if (!found) return found.error();
   if (!*found) return false;
   const std::int64_t seq = (*found)->seq;
   const std::optional<Instant> finished_at = transition->sets_finished ? std::optional(change.at) : std::nullopt;
   auto ended = changed(end_run_.execute(number(transition->to), transition->counts_failure,
                                         transition->counts_interruption, change.not_before, finished_at, change.reason,
-                                        change.error, seq, number(RunState::running), a.number));
+                                        change.error, seq, a.run_id, number(RunState::running), a.number));
+  if (!ended || !*ended || transition->sets_finished) found_.erase(a.run_id);
   if (!ended || !*ended) return ended;
   if (transition->sets_finished && (*found)->made_for_data) {
     if (auto done = data_.follow_end(a.run_id, transition->to, change.error, change.at); !done) return done.error();
@@ -204,7 +222,8 @@ Result<bool> Changes::write(const model::QueuedCancelled& change) {
   if (!found) return found.error();
   if (!*found) return false;
   auto ended = changed(cancel_queued_.execute(number(transition->to), change.at, change.reason, change.error,
-                                              (*found)->seq, number(RunState::queued)));
+                                              (*found)->seq, change.run_id, number(RunState::queued)));
+  found_.erase(change.run_id);
   if (!ended || !*ended || !(*found)->made_for_data) return ended;
   if (auto done = data_.follow_end(change.run_id, transition->to, change.error, change.at); !done) return done.error();
   return true;

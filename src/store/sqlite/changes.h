@@ -2,6 +2,12 @@
 // statement, with the state that transitions.h expects.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
 #include "model/change.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/data_changes.h"
@@ -15,6 +21,8 @@ class Changes {
 
   /// False: the guard did not hold. Statements before that one may have written: the caller holds a savepoint.
   Result<bool> apply(const model::Change& change);
+  /// What was applied since the last commit may be gone.
+  void forget() { found_.clear(); }
 
  private:
   Result<bool> write(const model::CursorPlaced& change);
@@ -36,6 +44,9 @@ class Changes {
   };
   Result<std::optional<FoundRun>> find_run(const std::string& id);
 
+  /// Of runs that this connection has queued or found, until they have ended: each is claimed and ended by the number.
+  std::unordered_map<std::string, FoundRun> found_;
+  Connection& connection_;
   DataChanges data_;
 
   Statement place_cursor_;
@@ -57,5 +68,8 @@ class Changes {
   Statement restart_run_;
   Statement store_definition_;
 };
+
+/// What a claim runs, for the test that reads its plan.
+std::vector<std::string> claim_queries();
 
 }  // namespace eider::store::sqlite

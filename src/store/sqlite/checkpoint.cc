@@ -1,11 +1,44 @@
 #include "store/sqlite/checkpoint.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+
 namespace eider::store::sqlite {
 namespace {
 
 constexpr int enough_pages = 2000;
+/// A checkpoint takes a while, in which more is committed.
+constexpr std::int64_t reserved_bytes = enough_pages * std::int64_t{4096} * 5 / 4;
+
+/// Nobody else may write the log meanwhile. An Error where the disk has no room; then nothing has changed.
+Result<void> write_zeros(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat info {};
+  if (!file || ::fstat(file.get(), &info) != 0) return io_error(path, errno);
+  if (info.st_size >= reserved_bytes) return {};
+  const std::string zeros(static_cast<std::size_t>(reserved_bytes - info.st_size), '\0');
+  const bool at_end = ::lseek(file.get(), 0, SEEK_END) == info.st_size;
+  auto written = at_end ? write_all(file.get(), zeros) : Result<void>(io_error(path, errno));
+  if (written && ::fdatasync(file.get()) != 0) written = io_error(path, errno);
+  if (!written && ::ftruncate(file.get(), info.st_size) != 0) return io_error(path, errno);
+  return written;
+}
 
 }  // namespace
+
+void reserve_wal(Connection& writer) {
+  if (!writer.execute("BEGIN IMMEDIATE")) return;
+  const auto made = write_zeros(writer.path() + "-wal");
+  if (!made) log::info(fmt::format("no room is reserved for the log of what is committed: {}", made.error().message));
+  (void)writer.execute("ROLLBACK");
+}
 
 Checkpoint::Checkpoint(Connection& writer) : writer_(writer) {
   // The hook takes the place of SQLite's automatic checkpoint.

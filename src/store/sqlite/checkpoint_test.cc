@@ -1,5 +1,7 @@
 // The WAL stays short under a writer that never rests, and nothing is lost or waits for it.
+#include <unistd.h>
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include "store/conformance/fixture.h"
@@ -42,6 +44,46 @@ TEST(CheckpointTest, TheWalIsStartedAnewOnceTheWriterHasFinished) {
   EXPECT_LT(std::filesystem::file_size(path + "-wal"), 3000 * page);
   EXPECT_GT(std::filesystem::file_size(path), 8'000 * page);
   EXPECT_EQ(store->load_open()->runs.size(), 100u + 4u);
+}
+
+// Zeros after what is committed are the end of the log, for this process and for one that finds it after a kill.
+TEST(CheckpointTest, ReservedRoomIsNoPartOfTheLog) {
+  TempFolder folder;
+  const std::string path = folder.file("state.db");
+  const StoreOptions reserving{.path = path, .create = true, .reserve_log = true};
+  for (int n = 0; n < 3; ++n) {
+    conformance::OtherProcess killed([&](conformance::OtherProcess&) {
+      auto store = open_sqlite_store(reserving).value();
+      if (std::filesystem::file_size(path + "-wal") < 2000 * page) return 1;
+      if (!conformance::apply_one(*store, {model::RunQueued{conformance::queued_run(n)}})) return 2;
+      return ::kill(::getpid(), SIGKILL);
+    });
+    ASSERT_EQ(killed.wait(), -SIGKILL);
+    EXPECT_EQ(open_sqlite_reader(path).value()->runs({}, 10, "")->items.size(), static_cast<std::size_t>(n) + 1);
+  }
+  auto store = open_sqlite_store(reserving).value();
+  for (int n = 10; n < 70; ++n) {
+    write_pages(*store, n);
+    if (store->checkpoint_aside().value()) {
+      ASSERT_TRUE(store->finish_checkpoint());
+    }
+  }
+  EXPECT_LT(std::filesystem::file_size(path + "-wal"), 3500 * page);
+  store.reset();
+  EXPECT_FALSE(std::filesystem::exists(path + "-wal")) << "the last one who leaves takes the log with it";
+  EXPECT_EQ(open_sqlite_store({path, false}).value()->load_open()->runs.size(), 63u);
+}
+
+TEST(CheckpointTest, NoRoomIsReservedWhileSomebodyElseWrites) {
+  TempFolder folder;
+  const std::string path = folder.file("state.db");
+  auto writing = open_sqlite_store({path, true}).value();
+  ASSERT_TRUE(writing->begin());
+  ASSERT_TRUE(writing->apply({model::RunQueued{conformance::queued_run(1)}}).value());
+  auto store = open_sqlite_store({.path = path, .create = false, .reserve_log = true}).value();
+  EXPECT_LT(std::filesystem::file_size(path + "-wal"), 2000 * page);
+  ASSERT_TRUE(writing->commit());
+  EXPECT_EQ(store->load_open()->runs.size(), 1u);
 }
 
 TEST(CheckpointTest, AsideRunsOnAThreadOfItsOwn) {

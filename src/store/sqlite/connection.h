@@ -48,6 +48,8 @@ class Connection {
   /// False when SQLite has rolled the transaction back by itself, as it may after a write error.
   bool in_transaction() const { return sqlite3_get_autocommit(db_) == 0; }
   bool in_memory() const { return in_memory_; }
+  /// The number of the row that was inserted last.
+  std::int64_t last_row() const { return sqlite3_last_insert_rowid(db_); }
   /// The newest failure of this connection: what it was (`sqlite` code), where, and what to do.
   Error error(int code) const;
   sqlite3* handle() const { return db_; }

@@ -56,7 +56,7 @@ Result<bool> DataChanges::write(const model::AssetMaterialized& change) {
                                    m.fingerprint, m.unchanged, m.metadata, m.depth);
   if (!made) return made.error();
   if (*made == 0) return false;
-  return owe(change.owed, sqlite3_last_insert_rowid(connection_.handle()));
+  return owe(change.owed, connection_.last_row());
 }
 
 Result<bool> DataChanges::owe(const std::vector<model::Delivery>& owed, std::optional<std::int64_t> event) {

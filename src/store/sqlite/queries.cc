@@ -13,10 +13,6 @@
 
 namespace eider::store::sqlite {
 
-const char* const claimable_sql =
-    "SELECT id FROM runs INDEXED BY runs_queued WHERE state = 0 AND not_before <= ?"
-    " ORDER BY created_at - priority * 600000000, seq LIMIT ?";
-
 const char* const starts_after_sql =
     "SELECT claimed_at, taken FROM attempts INDEXED BY attempts_of_pools"
     " WHERE substr(taken, 1, 11) = '{\"pools\":{\"' AND claimed_at > ? ORDER BY claimed_at";
@@ -77,7 +73,6 @@ WriterQueries::WriterQueries(Connection& c)
       open_runs_(c, open_runs_sql()),
       live_attempts_(c, live_attempts_sql()),
       definitions_(c, definitions_sql),
-      claimable_(c, claimable_sql),
       starts_after_(c, starts_after_sql),
       decided_across_(c, decided_across_sql()),
       decided_later_(c, decided_later_sql()),
@@ -98,11 +93,6 @@ Result<OpenState> WriterQueries::load_open() {
   if (auto done = load(live_attempts_, read_attempt, open.live_attempts); !done) return done.error();
   if (auto done = load(definitions_, read_text, open.definitions); !done) return done.error();
   return open;
-}
-
-Result<std::vector<std::string>> WriterQueries::claimable(Instant now, int limit) {
-  Rows rows(claimable_, now, limit);
-  return read_all(rows, read_text);
 }
 
 Result<std::vector<RecordedStart>> WriterQueries::starts_after(Instant after) {

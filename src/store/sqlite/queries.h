@@ -16,7 +16,6 @@ class WriterQueries {
   explicit WriterQueries(Connection& connection);
 
   Result<OpenState> load_open();
-  Result<std::vector<std::string>> claimable(Instant now, int limit);
   Result<std::vector<RecordedStart>> starts_after(Instant after);
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after);
   Result<std::vector<model::Run>> runs_of_schedule(const std::string& schedule, int limit);
@@ -27,7 +26,6 @@ class WriterQueries {
   Statement open_runs_;
   Statement live_attempts_;
   Statement definitions_;
-  Statement claimable_;
   Statement starts_after_;
   Statement decided_across_;
   Statement decided_later_;
@@ -48,8 +46,6 @@ std::vector<std::string> boot_queries();
 std::string decided_across_sql();
 std::string decided_later_sql();
 std::string runs_of_schedule_sql();
-/// What claimable() runs: now, limit.
-extern const char* const claimable_sql;
 /// What starts_after() runs: after.
 extern const char* const starts_after_sql;
 

@@ -119,8 +119,8 @@ TEST_F(SchemaTest, ADamagedFileIsRefused) {
 
 TEST_F(SchemaTest, AFileThatLacksAnIndexIsRefused) {
   make();
-  alter("DROP INDEX runs_queued");
-  expect_refused(ErrorCode::corrupt, "runs_queued is missing");
+  alter("DROP INDEX runs_open");
+  expect_refused(ErrorCode::corrupt, "runs_open is missing");
 }
 
 TEST_F(SchemaTest, AFileThatLacksATableOfDataTriggersIsRefused) {

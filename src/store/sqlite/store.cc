@@ -66,6 +66,7 @@ class SqliteStore final : public DataStore {
       applied = kept.error();
     }
     // Takes back what the set has written. SQLite may have rolled everything back by itself after a write error.
+    changes_.forget();
     if (connection().in_transaction() && plain(undo_) && plain(release_)) return applied;
     return give_up(
         applied ? Error{ErrorCode::io, fmt::format("{}: a decision could not be taken back", connection().path())}
@@ -82,6 +83,7 @@ class SqliteStore final : public DataStore {
   void rollback() override {
     // Where SQLite has rolled back by itself there is nothing left to do. A rollback in a WAL writes nothing.
     if (connection().in_transaction()) (void)plain(rollback_);
+    changes_.forget();
     lost_.reset();
   }
 
@@ -93,7 +95,6 @@ class SqliteStore final : public DataStore {
     open->data = std::move(*data);
     return open;
   }
-  Result<std::vector<std::string>> claimable(Instant now, int limit) override { return queries_.claimable(now, limit); }
   Result<std::vector<RecordedStart>> starts_after(Instant after) override { return queries_.starts_after(after); }
   Result<std::vector<model::Occurrence>> decided_after(const std::string& schedule, Instant after) override {
     return queries_.decided_after(schedule, after);
@@ -145,6 +146,7 @@ class SqliteStore final : public DataStore {
   /// The transaction can't go on.
   Error give_up(const Error& why) {
     if (connection().in_transaction()) (void)plain(rollback_);
+    changes_.forget();
     lost_ = why;
     return why;
   }
@@ -223,6 +225,7 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const StoreOptions& options) {
   }
   auto connection = sqlite::open_writer(in_memory ? sqlite::memory_path() : options.path);
   if (!connection) return connection.error();
+  if (options.reserve_log && !in_memory) sqlite::reserve_wal(**connection);
   return std::unique_ptr<Store>(new sqlite::SqliteStore(std::move(*connection)));
 }
 
