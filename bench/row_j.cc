@@ -27,7 +27,7 @@ std::shared_ptr<workspace::Workspace> two_pools(const std::string& folder) {
   return workspace;
 }
 
-struct Beside {
+struct BesideQueue {
   int queued = 0;
   std::unique_ptr<Folder> folder;
   std::unique_ptr<QueueCore> core;
@@ -46,7 +46,7 @@ struct Beside {
   }
 };
 
-Result<void> fill(const Setup& setup, Beside& out) {
+Result<void> fill(const Setup& setup, BesideQueue& out) {
   progress(fmt::format("         {} runs queued on a full pool", out.queued));
   out.folder = std::make_unique<Folder>(setup, fmt::format("j{}", out.queued));
   auto core = QueueCore::open(out.folder->path(), two_pools(out.folder->path()));
@@ -70,7 +70,7 @@ Result<void> fill(const Setup& setup, Beside& out) {
 }
 
 /// A person's run of the other pool: asked for, queued and claimed in a turn, ended in the next.
-Result<void> dispatch(Beside& out, int count) {
+Result<void> dispatch(BesideQueue& out, int count) {
   for (int n = 0; n < count; ++n) {
     const double from = monotonic_ms();
     out.claimed_at = 0;
@@ -84,7 +84,7 @@ Result<void> dispatch(Beside& out, int count) {
   return {};
 }
 
-void judge(Report& report, const Beside& alone, const Beside& beside, double most) {
+void judge(Report& report, const BesideQueue& alone, const BesideQueue& beside, double most) {
   Figure f =
       figure("J", fmt::format("{} queued on a full pool: another pool's run queued → claim committed", beside.queued),
              "ms", spread(beside.claimed));
@@ -107,20 +107,20 @@ void judge(Report& report, const Beside& alone, const Beside& beside, double mos
 }  // namespace
 
 Result<void> row_j(const Setup& setup, Report& report) {
-  Beside cases[3];
+  BesideQueue cases[3];
   cases[1].queued = 1'000;
   cases[2].queued = setup.quick ? 20'000 : 100'000;
-  for (Beside& one : cases) {
+  for (BesideQueue& one : cases) {
     if (auto filled = fill(setup, one); !filled) return filled;
   }
   progress("         dispatching beside them");
   // In turns, so that what the machine does meanwhile meets all three.
   for (int round = 0; round < (setup.quick ? 10 : 100); ++round) {
-    for (Beside& one : cases) {
+    for (BesideQueue& one : cases) {
       if (auto done = dispatch(one, 50); !done) return done;
     }
   }
-  for (const Beside& one : cases) {
+  for (const BesideQueue& one : cases) {
     const std::size_t left = one.core->state().runs().size();
     if (one.refused > 0 || left != static_cast<std::size_t>(one.queued) + 1) {
       report.broken("J", fmt::format("{} runs are open, not {} and the holder", left, one.queued));

@@ -46,8 +46,6 @@ function(eider_module name)
     # What is tested is optimized as it is in the program; optimizing the tests would take most of a clean build's time.
     target_compile_options(${target}_test PRIVATE -O1)
     target_precompile_headers(${target}_test PRIVATE "${CMAKE_SOURCE_DIR}/src/base/precompiled_test.h")
-    # Helpers of tests have the names that suit their file: each file is compiled by itself, always.
-    set_target_properties(${target}_test PROPERTIES UNITY_BUILD OFF)
     add_test(NAME ${target}_test COMMAND ${target}_test)
     # Far over what the slowest takes under a sanitizer: a test that hangs is a failure with its output, not silence.
     set_tests_properties(${target}_test PROPERTIES TIMEOUT 600)

@@ -279,8 +279,8 @@ TEST(History, TellsEachDecisionWithItsCode) {
                       "01:01:10 Claimed: attempt 2 began, 10s later", "01:02:00 Interrupted: attempt 2 was interrupted",
                       "01:02:00 Claimed: attempt 3 began", "01:02:00 StepsKept: kept what was done before: load",
                       "01:05:00 Failed: attempt 3 failed: step x: exit code 64",
-                      "01:05:00 FinalExitCode: failed: its exit code is one of retry.final_exit_codes: it would fail "
-                      "again"}));
+                      std::string("01:05:00 FinalExitCode: failed: its exit code is one of retry.final_exit_codes: ") +
+                          "it would fail again"}));
 }
 
 TEST(History, ACancelStandsBeforeTheEndThatItBroughtAbout) {

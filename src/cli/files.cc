@@ -52,7 +52,7 @@ Counts count(const workspace::Workspace& loaded) {
 
 /// As a shell reads it back.
 std::string as_word(const std::string& path) {
-  const std::string shown = (path.starts_with('-') ? "./" : "") + safe(path);
+  std::string shown = (path.starts_with('-') ? "./" : "") + safe(path);
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,@%";
   if (shown.find_first_not_of(plain) == std::string::npos) return shown;
   std::string out = "'";

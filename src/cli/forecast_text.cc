@@ -114,7 +114,7 @@ std::string reasons_of(const sim::ScheduleForecast& schedule) {
   return out;
 }
 
-std::string shown(Micros time) { return time == Micros(0) ? "0" : took(time); }
+std::string taken(Micros time) { return time == Micros(0) ? "0" : took(time); }
 
 /// 24 hours as 24 characters: how much of all was in use in the mean.
 std::string bars(const sim::UseForecast& use) {
@@ -165,7 +165,7 @@ void show_freshness(Stream& out, const sim::Forecast& forecast) {
   table.print(out);
 }
 
-void show_schedules(Stream& out, const sim::Forecast& forecast) {
+void forecast_schedules(Stream& out, const sim::Forecast& forecast) {
   Table table({"SCHEDULE", "RULE", "DUE", "RUN", "WAITED", "NOT RUN", "WHY"});
   for (const sim::ScheduleForecast& one : forecast.schedules) {
     const std::int64_t without = one.without_run();
@@ -180,16 +180,16 @@ void show_schedules(Stream& out, const sim::Forecast& forecast) {
   if (!table.empty()) table.print(out);
 }
 
-void show_pipelines(Stream& out, const sim::Forecast& forecast) {
+void forecast_pipelines(Stream& out, const sim::Forecast& forecast) {
   Table table({"PIPELINE", "RUNS", "A RUN TAKES", "WAIT: MEDIAN", "95 %", "LONGEST"});
   for (const auto& [name, one] : forecast.pipelines) {
     if (one.runs == 0) continue;
     table.row({name,
                std::to_string(one.runs),
-               shown(one.takes.median) + (one.known ? "" : " (assumed)"),
-               shown(one.wait.median),
-               shown(one.wait.p95),
-               {shown(one.wait.most), one.wait.most >= 1min ? Colour::yellow : Colour::none}});
+               taken(one.takes.median) + (one.known ? "" : " (assumed)"),
+               taken(one.wait.median),
+               taken(one.wait.p95),
+               {taken(one.wait.most), one.wait.most >= 1min ? Colour::yellow : Colour::none}});
   }
   if (table.empty()) return;
   out.line("");
@@ -216,8 +216,8 @@ std::string beside(std::int64_t now, std::int64_t then, const char* what) {
 
 std::string changed_wait(const sim::Spread& now, const sim::Spread& then) {
   if (now.p95 == then.p95 && now.most == then.most) return {};
-  return fmt::format("95 % of waits within {}, was {}; longest {}, was {}; ", shown(now.p95), shown(then.p95),
-                     shown(now.most), shown(then.most));
+  return fmt::format("95 % of waits within {}, was {}; longest {}, was {}; ", taken(now.p95), taken(then.p95),
+                     taken(now.most), taken(then.most));
 }
 
 void compare_schedules(const sim::Forecast& now, const sim::Forecast& then, std::vector<ForecastChange>& out) {
@@ -376,8 +376,8 @@ json::array changes_json(const std::vector<ForecastChange>& changes) {
 }
 
 void show_forecast(Stream& out, const sim::Forecast& forecast) {
-  show_schedules(out, forecast);
-  show_pipelines(out, forecast);
+  forecast_schedules(out, forecast);
+  forecast_pipelines(out, forecast);
   show_uses(out, forecast);
   show_freshness(out, forecast);
   show_surprises(out, forecast);

@@ -23,8 +23,7 @@ std::string why(const json::value& run, Instant now) {
   if (const std::string error = text_of(run, "error"); !error.empty()) return first_line(error);
   if (text_of(run, "state") == "cancelled") return text_of(run, "reason_text");
   if (field(run, "cancel_asked_at").is_string()) return "is being cancelled";
-  if (const std::string longer = longer_than_usual(run); !longer.empty()) return longer;
-  return {};
+  return longer_than_usual(run);
 }
 
 int show_runs(Session& session, const json::value& body) {

@@ -37,7 +37,7 @@ class Data : public ::testing::Test {
 
   std::string publish(const std::string& pipeline, const std::vector<std::string>& assets,
                       const std::string& content = "1") {
-    const std::string id = bench.start(pipeline, true).value();
+    std::string id = bench.start(pipeline, true).value();
     bench.workers->publish(id, assets, content);
     bench.settle();
     return id;
@@ -59,10 +59,10 @@ class Data : public ::testing::Test {
     return answer ? *answer : Result<Materialize::Answer>(Error{ErrorCode::unavailable, "no answer"});
   }
   template <typename Command>
-  Result<std::vector<std::string>> change(DeliverySelection which) {
+  Result<std::vector<std::string>> change(const DeliverySelection& which) {
     std::optional<Result<std::vector<std::string>>> answer;
     Command command;
-    command.which = std::move(which);
+    command.which = which;
     command.asked_by = "test";
     command.reply = [&](const Result<std::vector<std::string>>& result) { answer.emplace(result); };
     EXPECT_TRUE(bench.inbox->post(std::move(command)));

@@ -82,7 +82,7 @@ struct World {
   bool is_running(const std::string& id) const { return running.contains(id); }
 };
 
-World pools_of(std::map<std::string, int> slots) {
+World pools_of(const std::map<std::string, int>& slots) {
   World world;
   world.capacity.workers = 100;
   for (const auto& [name, count] : slots) world.capacity.pools[name] = {name, count, {}};
@@ -362,7 +362,9 @@ RC_GTEST_PROP(Queue, NoLimitIsExceededNobodyIsForgottenNobodyEvicted, ()) {
 // Every run that could start alone does, however many narrow ones keep coming, and two wide ones never block each
 // other.
 RC_GTEST_PROP(Queue, WhoeverWaitsStartsInTheEnd, ()) {
-  auto [world, names] = random_world();
+  Random made = random_world();
+  World& world = made.world;
+  const std::vector<std::string>& names = made.names;
   std::vector<std::string> watched;
   for (const std::string& name : names) watched.push_back(world.add(name));
   world.admit();

@@ -268,8 +268,8 @@ void Book::check_schedules() {
     }
     const OfSchedule& schedule = found->second;
     if (schedule.paused) continue;
-    if (in_force.oracle.from_completion() && std::any_of(open_.begin(), open_.end(), [&](const auto& one) {
-          return one.second.trigger_id == key && one.second.trigger == model::TriggerKind::schedule;
+    if (in_force.oracle.from_completion() && std::any_of(open_.begin(), open_.end(), [&id = key](const auto& one) {
+          return one.second.trigger_id == id && one.second.trigger == model::TriggerKind::schedule;
         })) {
       continue;
     }

@@ -16,7 +16,7 @@ namespace eider::sim {
 /// The workspace's files: what a reload finds.
 class Files {
  public:
-  Files(const Plan& plan);
+  explicit Files(const Plan& plan);
 
   /// As workspace/reload.h has it: a broken file's pipeline stays as it was, if it was.
   std::shared_ptr<const workspace::Workspace> read(const workspace::Workspace* in_force) const;

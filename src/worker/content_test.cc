@@ -1,6 +1,8 @@
 // The fingerprint of a published file or folder.
 #include "worker/content.h"
 
+#include <fmt/format.h>
+
 #include "base/ids.h"
 #include "worker/worker_test_support.h"
 
@@ -13,8 +15,9 @@ TEST(Content, AFoldersFingerprintIsOfNamesAndBytesOnly) {
   const Workspace workspace;
   const auto make = [&](const std::string& folder, const std::vector<std::pair<std::string, std::string>>& files) {
     for (const auto& [name, text] : files) {
-      std::filesystem::create_directories(std::filesystem::path(workspace.path(folder + "/" + name)).parent_path());
-      workspace.write(folder + "/" + name, text);
+      const std::string file = fmt::format("{}/{}", folder, name);
+      std::filesystem::create_directories(std::filesystem::path(workspace.path(file)).parent_path());
+      workspace.write(file, text);
     }
     auto content = read_content(workspace.path(folder), kNever);
     EXPECT_TRUE(content.ok());

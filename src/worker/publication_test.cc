@@ -14,11 +14,6 @@ using model::Outcome;
 using wire::Publication;
 using wire::StepOutcome;
 
-Limits patient_limits() {
-  Limits limits = quick_limits();
-  limits.after_interrupt = limits.after_term = std::chrono::seconds(60);
-  return limits;
-}
 model::Publish asset(const std::string& name, const std::string& after = "") { return {name, "", "", after}; }
 model::Publish table(const std::string& name, const std::string& of, const std::string& after = "") {
   return {name, "", of, after};

@@ -18,13 +18,6 @@ model::Pipeline on_file(std::vector<model::Step> steps) {
 constexpr const char* kEndless =
     "SELECT count(*) FROM range(100000000000) a, range(1000000) b WHERE a.range + b.range = 3";
 
-/// DuckDB may need a while to notice an interrupt, on a busy machine more than that.
-Limits patient_limits() {
-  Limits limits = quick_limits();
-  limits.after_interrupt = limits.after_term = std::chrono::hours(1);
-  return limits;
-}
-
 class Sql : public testing::Test {
  protected:
   const Workspace workspace;

@@ -98,6 +98,13 @@ inline Limits quick_limits() {
   return limits;
 }
 
+/// DuckDB may need a while to notice an interrupt, on a busy machine more than that.
+inline Limits patient_limits() {
+  Limits limits = quick_limits();
+  limits.after_interrupt = limits.after_term = std::chrono::hours(1);
+  return limits;
+}
+
 /// One end of a channel, with blocking reads.
 class Talk {
  public:

@@ -20,7 +20,7 @@ using model::Partitions;
 using model::Pipeline;
 using model::Publish;
 using model::Trigger;
-using Kind = CrossFinding::Kind;
+using Clash = CrossFinding::Kind;
 
 constexpr std::size_t kMostSuggestions = 20;  // each looks at every name
 constexpr std::size_t kMostNamed = 8;
@@ -167,7 +167,7 @@ class Across {
   }
 
  private:
-  CrossFinding& add(Kind kind, Severity severity, const Pipeline& pipeline, std::string key, std::string message) {
+  CrossFinding& add(Clash kind, Severity severity, const Pipeline& pipeline, std::string key, std::string message) {
     return found_.emplace_back(
         CrossFinding{kind, severity, pipeline.name, std::move(key), std::move(message), std::string()});
   }
@@ -198,7 +198,7 @@ class Across {
       if (producer != pipeline.name && others.size() < kMostNamed) others.push_back(producer);
     }
     const std::string& without = publish.shared ? known->second.front() : pipeline.name;
-    add(Kind::conflict, Severity::error, pipeline, fmt::format("publishes[{}].asset", index),
+    add(Clash::conflict, Severity::error, pipeline, fmt::format("publishes[{}].asset", index),
         fmt::format("\"{}\" is published by {} as well, and {} does not say shared: true; where that is meant, each of "
                     "them says it",
                     publish.asset, join_words(others, " and "), without));
@@ -242,13 +242,13 @@ class Across {
 
   void unknown_pipeline(const Pipeline& pipeline, const Trigger& trigger, std::string key, bool excused) {
     if (excused) {
-      add(Kind::unknown, Severity::warning, pipeline, std::move(key),
+      add(Clash::unknown, Severity::warning, pipeline, std::move(key),
           fmt::format("the pipeline \"{}\" is not loaded now", trigger.from));
       return;
     }
     std::vector<std::string_view> names;
     for (const auto& [name, loaded] : workspace_.pipelines) names.push_back(name);
-    add(Kind::unknown, Severity::error, pipeline, std::move(key),
+    add(Clash::unknown, Severity::error, pipeline, std::move(key),
         fmt::format("there is no pipeline \"{}\"", trigger.from))
         .suggestion = suggestion(trigger.from, names);
   }
@@ -257,7 +257,7 @@ class Across {
     if (!trigger.from.empty()) return never_from(pipeline, trigger, std::move(key), item);
     const bool glob = model::is_glob(item);
     CrossFinding& finding =
-        add(Kind::unknown, Severity::error, pipeline, std::move(key),
+        add(Clash::unknown, Severity::error, pipeline, std::move(key),
             glob ? fmt::format("\"{}\" matches no asset that a pipeline publishes or eider.yaml declares", item)
                  : fmt::format("no pipeline publishes \"{}\", and eider.yaml does not declare it (assets: {{{}: }})",
                                item, item));
@@ -273,7 +273,7 @@ class Across {
     const bool more = published.size() > kMostNamed;
     if (more) published.resize(kMostNamed);
     CrossFinding& finding = add(
-        Kind::unknown, Severity::error, pipeline, std::move(key),
+        Clash::unknown, Severity::error, pipeline, std::move(key),
         published.empty() ? fmt::format("the pipeline {}, which from names, publishes nothing at all", trigger.from)
                           : fmt::format("the pipeline {}, which from names, publishes nothing like \"{}\", but {}{}",
                                         trigger.from, item, join_words(published, ", "), more ? ", …" : ""));
@@ -310,7 +310,7 @@ class Across {
     for (const std::string_view name : producers) {
       const std::optional<Partitions>& made = workspace_.pipelines.at(std::string(name)).pipeline->partitions;
       if (!made || can_agree(*made, *pipeline.partitions)) continue;
-      add(Kind::partition, Severity::warning, pipeline, std::move(key),
+      add(Clash::partition, Severity::warning, pipeline, std::move(key),
           fmt::format("same hands on what {} publishes ({}), and this pipeline's partitions are {}: each such delivery "
                       "is skipped",
                       name, model::describe(*made), model::describe(*pipeline.partitions)));
@@ -321,7 +321,7 @@ class Across {
   void circles() {
     Circles(workspace_, catalog_, waiting_)
         .find([&](const Pipeline& pipeline, std::size_t trigger, const std::string& way) {
-          add(Kind::conflict, Severity::error, pipeline, fmt::format("triggers[{}]", trigger),
+          add(Clash::conflict, Severity::error, pipeline, fmt::format("triggers[{}]", trigger),
               "the pipeline would start itself for ever: " + way);
         });
   }

@@ -13,21 +13,21 @@ namespace {
 using Lines = std::vector<std::string>;
 using Files = std::map<std::string, std::string>;
 
-constexpr const char* kSteps = "steps: [{id: s, run: [\"true\"]}]\n";
+constexpr const char* kOneStep = "steps: [{id: s, run: [\"true\"]}]\n";
 
 /// `pipelines/NAME.yaml` of each; line 1 names it, line 2 is its step.
-Workspace load(const Files& pipelines, const std::string& settings = "") {
+Workspace load_files(const Files& pipelines, const std::string& settings = "") {
   const TestFolder folder;
   folder.write("eider.yaml", settings);
   for (const auto& [name, rest] : pipelines) {
-    folder.write(fmt::format("pipelines/{}.yaml", name), fmt::format("pipeline: {}\n{}{}", name, kSteps, rest));
+    folder.write(fmt::format("pipelines/{}.yaml", name), fmt::format("pipeline: {}\n{}{}", name, kOneStep, rest));
   }
   auto loaded = load_workspace(folder.path());
   EXPECT_TRUE(loaded.ok());
   return *std::move(loaded);
 }
 Lines said(const Files& pipelines, const std::string& settings = "") {
-  Lines lines = lines_of(load(pipelines, settings).diagnostics);
+  Lines lines = lines_of(load_files(pipelines, settings).diagnostics);
   for (std::string& line : lines) line.erase(0, std::string("pipelines/").size());
   return lines;
 }
@@ -37,14 +37,14 @@ std::string names_in(const Workspace& workspace) {
   return out;
 }
 
-std::string trigger(const std::string& rest) { return "triggers: [{id: t, " + rest + "}]\n"; }
+std::string one_trigger(const std::string& rest) { return "triggers: [{id: t, " + rest + "}]\n"; }
 std::string publishes(const std::string& assets) { return "publishes: [" + assets + "]\n"; }
 
 TEST(Across, AnAssetThatNothingPublishes) {
   const Files base = {{"a", publishes("{asset: raw.flights}, {asset: raw.weather}")}};
   const auto with = [&](const std::string& rest, const std::string& settings = "") {
     Files all = base;
-    all["x"] = trigger(rest);
+    all["x"] = one_trigger(rest);
     return said(all, settings);
   };
   EXPECT_EQ(with("assets: raw.flights"), Lines{});
@@ -70,8 +70,8 @@ TEST(Across, AnAssetThatNothingPublishes) {
 
 TEST(Across, WhatABrokenFileMayDeclareIsNotHeldAgainstOthers) {
   const Files all = {{"a", "publishes: [{asset: raw.x, pth: out}]\n"},
-                     {"x", trigger("match: all, assets: [raw.x, ext.y]")}};
-  const Workspace loaded = load(all, "assets: {ext.y: }\n");
+                     {"x", one_trigger("match: all, assets: [raw.x, ext.y]")}};
+  const Workspace loaded = load_files(all, "assets: {ext.y: }\n");
   EXPECT_EQ(names_in(loaded), "x");
   EXPECT_EQ(
       format(loaded.diagnostics.back()),
@@ -88,7 +88,7 @@ TEST(Across, From) {
                       {"idle", ""}};
   const auto with = [&](const std::string& rest) {
     Files all = base;
-    all["x"] = trigger(rest);
+    all["x"] = one_trigger(rest);
     return said(all, "assets: {ext.a: }\n");
   };
   EXPECT_EQ(with("assets: raw.x, from: make"), Lines{});
@@ -107,7 +107,7 @@ TEST(Across, From) {
                   "like \"ext.a\", but raw.x; the trigger waits for the others only"});
   Files broken = base;
   broken["make"] = "nonsense: 1\n";
-  broken["x"] = trigger("assets: raw.x, from: make");
+  broken["x"] = one_trigger("assets: raw.x, from: make");
   EXPECT_EQ(said(broken).back(), "x.yaml:3:41: warning: triggers[0].from: the pipeline \"make\" is not loaded now");
 }
 
@@ -116,7 +116,7 @@ TEST(Across, TwoThatPublishTheSameAsset) {
                      {"b", publishes("{asset: raw.y}, {asset: raw.x, shared: true}")},
                      {"c", publishes("{asset: raw.z, shared: true}")},
                      {"d", publishes("{asset: raw.z, shared: true}")}};
-  const Workspace loaded = load(all);
+  const Workspace loaded = load_files(all);
   EXPECT_EQ(names_in(loaded), "c d");
   EXPECT_EQ(
       lines_of(loaded.diagnostics),
@@ -128,10 +128,10 @@ TEST(Across, TwoThatPublishTheSameAsset) {
 }
 
 TEST(Across, APipelineThatStartsItself) {
-  EXPECT_EQ(said({{"a", publishes("{asset: raw.x}") + trigger("assets: raw.*")}}),
+  EXPECT_EQ(said({{"a", publishes("{asset: raw.x}") + one_trigger("assets: raw.*")}}),
             Lines{"a.yaml:4:12: error: triggers[0]: the pipeline would start itself for ever: a publishes raw.x, which "
                   "starts a (trigger t)"});
-  EXPECT_EQ(said({{"a", publishes("{asset: raw.x, shared: true}") + trigger("assets: raw.*, from: b")},
+  EXPECT_EQ(said({{"a", publishes("{asset: raw.x, shared: true}") + one_trigger("assets: raw.*, from: b")},
                   {"b", publishes("{asset: raw.x, shared: true}")}}),
             Lines{})
       << "only what b publishes starts it";
@@ -139,12 +139,12 @@ TEST(Across, APipelineThatStartsItself) {
 
 TEST(Across, PipelinesThatStartEachOther) {
   const Files all = {
-      {"a", publishes("{asset: raw.x}") + trigger("assets: \"end.*\"")},
+      {"a", publishes("{asset: raw.x}") + one_trigger("assets: \"end.*\"")},
       {"b", publishes("{asset: mid.x}") + "triggers: [{id: other, assets: ext}, {id: on_raw, assets: raw.x}]\n"},
-      {"c", publishes("{asset: end.x}") + trigger("assets: [mid.x, raw.x], match: all")},
-      {"after", trigger("assets: end.x")},
+      {"c", publishes("{asset: end.x}") + one_trigger("assets: [mid.x, raw.x], match: all")},
+      {"after", one_trigger("assets: end.x")},
       {"before", publishes("{asset: ext}")}};
-  const Workspace loaded = load(all);
+  const Workspace loaded = load_files(all);
   EXPECT_EQ(names_in(loaded), "after before");
   EXPECT_EQ(
       lines_of(loaded.diagnostics),
@@ -160,7 +160,7 @@ TEST(Across, PipelinesThatStartEachOther) {
 TEST(Across, AFileThatLandsInAWatchedFolderIsAPublicationToo) {
   const std::string settings = "assets: {up: {watch: in, files: \"*.csv\"}}\n";
   const auto with = [&](const std::string& path, const std::string& rest = "") {
-    return said({{"a", publishes("{asset: raw.x, path: " + path + "}") + trigger("assets: up" + rest)}}, settings);
+    return said({{"a", publishes("{asset: raw.x, path: " + path + "}") + one_trigger("assets: up" + rest)}}, settings);
   };
   EXPECT_EQ(
       with("in/x.csv"),
@@ -176,7 +176,7 @@ TEST(Across, PartitionsThatNeverAgree) {
   const auto with = [](const std::string& made, const std::string& taken,
                        const std::string& rest = ", partition: same") {
     return said({{"a", publishes("{asset: raw.x}") + (made.empty() ? "" : "partitions: {" + made + "}\n")},
-                 {"x", trigger("assets: raw.x" + rest) + (taken.empty() ? "" : "partitions: {" + taken + "}\n")}});
+                 {"x", one_trigger("assets: raw.x" + rest) + (taken.empty() ? "" : "partitions: {" + taken + "}\n")}});
   };
   EXPECT_EQ(
       with("every: day", "every: month"),
@@ -202,10 +202,11 @@ TEST(Across, PartitionsThatNeverAgree) {
 }
 
 TEST(Catalog, HoldsWhatIsDeclared) {
-  const Workspace loaded = load({{"b", publishes("{asset: raw.x, path: out/x, shared: true}")},
-                                 {"a", publishes("{asset: raw.x, path: out/x, shared: true}, {asset: free}")},
-                                 {"z", "triggers: [{id: one, assets: raw.x, from: b}, {id: all, assets: \"*\"}]\n"}},
-                                "assets: {raw.up: {description: Uploads, watch: in}}\n");
+  const Workspace loaded =
+      load_files({{"b", publishes("{asset: raw.x, path: out/x, shared: true}")},
+                  {"a", publishes("{asset: raw.x, path: out/x, shared: true}, {asset: free}")},
+                  {"z", "triggers: [{id: one, assets: raw.x, from: b}, {id: all, assets: \"*\"}]\n"}},
+                 "assets: {raw.up: {description: Uploads, watch: in}}\n");
   ASSERT_TRUE(loaded.diagnostics.empty()) << format(loaded.diagnostics[0]);
   const Catalog catalog = make_catalog(loaded.settings, loaded.pipelines);
   ASSERT_EQ(catalog.assets.size(), 3u);

@@ -13,12 +13,6 @@ using Lines = std::vector<std::string>;
 
 constexpr const char* kGood = "steps:\n  - id: a\n    run: [\"true\"]\n";
 
-Workspace load(const TestFolder& folder, const LoadOptions& options = {}) {
-  auto loaded = load_workspace(folder.path(), options);
-  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
-  return *std::move(loaded);
-}
-
 TEST(LoadFiles, NoWorkspace) {
   const TestFolder folder;
   auto loaded = load_workspace(folder.path());

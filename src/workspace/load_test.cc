@@ -20,12 +20,6 @@ LoadOptions with_variables(std::map<std::string, std::string> variables) {
   return options;
 }
 
-Workspace load(const TestFolder& folder, const LoadOptions& options = {}) {
-  auto loaded = load_workspace(folder.path(), options);
-  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
-  return *std::move(loaded);
-}
-
 constexpr const char* kSettings =
     "pools: {heavy: {slots: 1}, network: 8}\nresources: {memory: 1GB}\nassets: {raw.x: }\n";
 constexpr const char* kSteps = "steps:\n  - id: a\n    run: [\"true\"]\n";

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/test_folder.h"
 #include "workspace/load.h"
 
@@ -14,6 +15,12 @@ inline std::vector<std::string> lines_of(const std::vector<Diagnostic>& diagnost
   std::vector<std::string> lines;
   for (const Diagnostic& diagnostic : diagnostics) lines.push_back(format(diagnostic));
   return lines;
+}
+
+inline Workspace load(const TestFolder& folder, const LoadOptions& options = {}) {
+  auto loaded = load_workspace(folder.path(), options);
+  EIDER_CHECK(loaded.ok(), loaded.ok() ? "" : loaded.error().message);
+  return *std::move(loaded);
 }
 
 }  // namespace eider::workspace

@@ -15,7 +15,7 @@ check_format() {
 
 # clang-tidy cannot read g++'s precompiled headers, so it gets compile commands without them.
 check_lint() {
-  configure build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEIDER_TOGETHER=ON
+  configure build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DEIDER_TOGETHER=24
   # Nothing is built there that would notice a changed CMake file or a new source.
   ninja -C build-lint --quiet build.ninja
   step "Linting (clang-tidy)"
@@ -41,7 +41,7 @@ check_sanitized() {
   local folder=$1
   mkdir -p "$folder"
   ln -sfn ../build/duckdb "$folder/duckdb"
-  build_program "$folder" "-DEIDER_SANITIZE=$2" -DEIDER_TOGETHER=ON
+  build_program "$folder" "-DEIDER_SANITIZE=$2" -DEIDER_TOGETHER=8
   fetch_flights
   # The whole of tests/e2e takes five times as long here: EIDER_TEST_LONG=1 runs it.
   local e2e=(tests/e2e/test_life.py)

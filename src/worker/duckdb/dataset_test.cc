@@ -58,7 +58,7 @@ TEST_F(Dataset, NeitherOrderNorHistoryNorThreadsCount) {
     make(*connection, "CREATE TABLE a AS " + rows + "(250000)");
     make(*connection, "CREATE TABLE b AS FROM a ORDER BY t DESC, n");
     make(*connection, "CREATE TABLE c AS FROM a LIMIT 0");
-    make(*connection, "INSERT INTO c " + rows + "(125000, 250000); INSERT INTO c " + rows + "(125000)");
+    make(*connection, fmt::format("INSERT INTO c {0}(125000, 250000); INSERT INTO c {0}(125000)", rows));
     make(*connection, "INSERT INTO c SELECT -1, NULL, NULL FROM range(5000); DELETE FROM c WHERE n < 0");
     for (const char* table : {"a", "b", "c"}) seen.insert(fingerprint(*connection, table));
   }
