@@ -33,9 +33,10 @@ void SqlHost::recycle(std::unique_ptr<duck::Session> used) {
   std::future<Opened> next = std::async(
       std::launch::async, [used = std::move(used), library = library_path_, open = keep_warm_]() mutable -> Opened {
         lower_priority_of_this_thread();
+        const duck::Facts usual = used ? used->usual_facts() : duck::Facts();
         used.reset();
         if (!open) return Error{ErrorCode::unavailable, "no instance is kept warm"};
-        return duck::Session::open(library);
+        return duck::Session::open(library, usual);
       });
   const std::lock_guard lock(mutex_);
   warm_ = std::move(next);

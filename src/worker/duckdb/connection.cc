@@ -35,42 +35,58 @@ std::string statement_for(std::string_view fact) {
   return fmt::format("SET VARIABLE {} = $1::{}", quote_identifier(fact), type_of(fact));
 }
 
+Result<Parameter> parameter_of(std::string_view fact, const std::optional<std::string>& value) {
+  if (!value) return Parameter();
+  if (value->find('\0') != std::string::npos) return Error{ErrorCode::invalid, "it holds a NUL character"};
+  if (type_of(fact) != "TIMESTAMPTZ") return Parameter(*value);
+  const auto instant = parse_rfc3339(*value);
+  if (!instant) return instant.error();
+  return Parameter(InstantUs{to_us(*instant)});
+}
+
 }  // namespace
 
-Result<void> prepare_usual_facts(const Library& library, ReadyConnection& connection) {
+Result<void> prepare_usual_facts(const Library& library, ReadyConnection& connection, const Facts& usual) {
   for (const char* name : usual_facts) {
     auto statement = prepare(library, connection.handle.get(), statement_for(name));
     if (!statement) return statement.error();
-    // NULL of its type, which it stays where the run has none.
-    if (auto set = run_prepared(library, *statement, {Parameter()}); !set) return set.error();
-    connection.set_fact.emplace(name, std::move(*statement));
+    const auto likely = usual.find(name);
+    const auto value = likely == usual.end() ? std::nullopt : likely->second;
+    const auto parameter = parameter_of(name, value);
+    if (!parameter) return parameter.error();
+    // NULL has its type, too.
+    if (auto set = run_prepared(library, *statement, {*parameter}); !set) return set.error();
+    connection.known.emplace(name, KnownFact{std::move(*statement), value});
   }
   return {};
 }
 
+Result<void> Connection::Impl::set_fact(const std::string& name, const std::optional<std::string>& value) {
+  const auto refuse = [&](std::string_view why) {
+    return Error{ErrorCode::invalid, fmt::format("the run's value \"{}\" cannot be a DuckDB variable: {}", name, why)};
+  };
+  if (name.empty() || name.find('\0') != std::string::npos) return refuse("its name is empty or holds a NUL");
+  const auto parameter = parameter_of(name, value);
+  if (!parameter) return refuse(parameter.error().message);
+  const auto usual = known.find(name);
+  const auto set = usual == known.end() ? run_bound(library, handle.get(), statement_for(name), {*parameter})
+                                        : run_prepared(library, usual->second.set, {*parameter});
+  if (!set) return refuse(set.error().message);
+  return {};
+}
+
 Result<void> Connection::Impl::set_facts(const Facts& facts) {
-  for (const auto& [name, value] : facts) {
-    const auto refuse = [&, &fact = name](std::string_view why) {
-      return Error{ErrorCode::invalid,
-                   fmt::format("the run's value \"{}\" cannot be a DuckDB variable: {}", fact, why)};
-    };
-    if (name.empty() || name.find('\0') != std::string::npos) return refuse("its name is empty or holds a NUL");
-    if (value && value->find('\0') != std::string::npos) return refuse("it holds a NUL character");
-    const auto prepared = set_fact.find(name);
-    if (!value && prepared != set_fact.end()) continue;
-    Parameter parameter;
-    if (value && type_of(name) == "TIMESTAMPTZ") {
-      const auto instant = parse_rfc3339(*value);
-      if (!instant) return refuse(instant.error().message);
-      parameter = InstantUs{to_us(*instant)};
-    } else if (value) {
-      parameter = *value;
-    }
-    const auto set = prepared == set_fact.end() ? run_bound(library, handle.get(), statement_for(name), {parameter})
-                                                : run_prepared(library, prepared->second, {parameter});
-    if (!set) return refuse(set.error().message);
+  for (const auto& [name, fact] : known) {
+    const auto found = facts.find(name);
+    const auto value = found == facts.end() ? std::nullopt : found->second;
+    if (value == fact.value) continue;
+    if (auto set = set_fact(name, value); !set) return set;
   }
-  set_fact.clear();
+  for (const auto& [name, value] : facts) {
+    if (known.contains(name)) continue;
+    if (auto set = set_fact(name, value); !set) return set;
+  }
+  known.clear();
   return {};
 }
 

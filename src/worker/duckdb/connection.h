@@ -15,27 +15,29 @@ struct Connection::Impl {
       : instance(std::move(owner)),
         library(instance->library),
         handle(std::move(ready.handle)),
-        set_fact(std::move(ready.set_fact)) {}
+        known(std::move(ready.known)) {}
   ~Impl() {
-    set_fact.clear();
+    known.clear();
     library.disconnect(handle.out());  // before the file is detached
     if (file) instance->release(file->path);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  /// Whatever was known of the usual facts, they are as in `facts` afterwards.
   Result<void> set_facts(const Facts& facts);
+  Result<void> set_fact(const std::string& name, const std::optional<std::string>& value);
 
   std::shared_ptr<Instance> instance;
   const Library& library;
   Handle<duckdb_connection> handle;
-  std::map<std::string, Statement> set_fact;
+  std::map<std::string, KnownFact> known;
   std::optional<DatabaseFile> file;  ///< attached for this connection
   std::string catalog;               ///< its name in SQL
   std::atomic<bool> interrupted{false};
 };
 
-/// Prepares the statements that set the facts which every step gets.
-Result<void> prepare_usual_facts(const Library& library, ReadyConnection& connection);
+/// Prepares the statements that set the facts which every step gets, and sets them as `usual` has them, else to NULL.
+Result<void> prepare_usual_facts(const Library& library, ReadyConnection& connection, const Facts& usual);
 
 }  // namespace eider::worker::duck

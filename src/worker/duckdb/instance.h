@@ -31,12 +31,18 @@ Result<std::size_t> run_prepared(const Library& library, Statement& statement,
 Result<std::size_t> run_bound(const Library& library, duckdb_connection connection, const std::string& sql,
                               const std::vector<Parameter>& parameters);
 
-/// A connection before it is a step's. Preparing takes DuckDB longer than running (0.25 ms a fact), so the statements
-/// that set the usual facts may be there already.
+/// One of the facts that every step gets, as a connection knows it.
+struct KnownFact {
+  Statement set;
+  std::optional<std::string> value;  ///< which it has
+};
+
+/// A connection before it is a step's. Preparing takes DuckDB longer than running (0.25 ms a fact), and that 0.2 ms, so
+/// the usual facts may be known already: then only those are set that are others.
 struct ReadyConnection {
   explicit ReadyConnection(const Library& library) : handle(library.disconnect) {}
   Handle<duckdb_connection> handle;
-  std::map<std::string, Statement> set_fact;  ///< by the fact's name; gone before the connection is
+  std::map<std::string, KnownFact> known;  ///< by name; gone before the connection is
 };
 
 /// The DuckDB instance of a run and the files attached to it. Thread-safe.
@@ -45,7 +51,8 @@ class Instance {
   explicit Instance(const Library& functions)
       : library(functions), database_(functions.close), control_(functions.disconnect) {}
 
-  Result<void> open();
+  /// `usual`: what the facts of the next step are likely to be.
+  Result<void> open(const Facts& usual);
   Result<void> configure(const SessionOptions& options);
   /// The one that was made ready beforehand, or a new one.
   Result<ReadyConnection> connect();
@@ -61,6 +68,8 @@ class Instance {
   void release(const std::string& path);
   /// Absolute, from the workspace.
   std::string full_path(const std::string& path) const;
+  void keep_usual(const Facts& facts);
+  Facts usual() const;
 
   const Library library;
   SavedRows saved_rows;  ///< outlives the database, whose table function reads it
@@ -72,9 +81,10 @@ class Instance {
 
   Handle<duckdb_database> database_;
   Handle<duckdb_connection> control_;
-  std::mutex mutex_;  // attached_, control_ and ready_
+  mutable std::mutex mutex_;  // attached_, control_, ready_ and usual_
   std::optional<ReadyConnection> ready_;
   std::map<std::string, Attached> attached_;
+  Facts usual_;
 };
 
 struct Session::Impl : Instance {

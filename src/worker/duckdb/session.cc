@@ -77,7 +77,7 @@ Result<std::size_t> run_prepared(const Library& library, Statement& statement,
   }
 }
 
-Result<void> Instance::open() {
+Result<void> Instance::open(const Facts& usual) {
   char* message = nullptr;
   if (library.open_ext(nullptr, database_.out(), nullptr, &message) != DuckDBSuccess) {
     Error error = database_error(message);
@@ -94,7 +94,7 @@ Result<void> Instance::open() {
   if (!set) return set.error();
   auto ready = new_connection();
   if (!ready) return ready.error();
-  if (auto prepared = prepare_usual_facts(library, *ready); !prepared) return prepared;
+  if (auto prepared = prepare_usual_facts(library, *ready, usual); !prepared) return prepared;
   ready_.emplace(std::move(*ready));
   return {};
 }
@@ -218,16 +218,31 @@ void Instance::release(const std::string& path) {
   attached_.erase(found);
 }
 
+void Instance::keep_usual(const Facts& facts) {
+  const std::lock_guard lock(mutex_);
+  usual_.clear();
+  for (const char* name : {"attempt", "facts", "pipeline", "step", "trigger", "trigger_id", "workspace"}) {
+    if (const auto found = facts.find(name); found != facts.end()) usual_.insert(*found);
+  }
+}
+
+Facts Instance::usual() const {
+  const std::lock_guard lock(mutex_);
+  return usual_;
+}
+
 Session::Session(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 
-Result<std::unique_ptr<Session>> Session::open(const std::string& library_path) {
+Result<std::unique_ptr<Session>> Session::open(const std::string& library_path, const Facts& usual) {
   auto library = Library::load(library_path);
   if (!library) return library.error();
   auto impl = std::make_shared<Impl>(*library);
-  if (auto opened = impl->open(); !opened) return opened.error();
+  if (auto opened = impl->open(usual); !opened) return opened.error();
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
+
+Facts Session::usual_facts() const { return impl_->usual(); }
 
 Result<void> Session::configure(const SessionOptions& options) { return impl_->configure(options); }
 
@@ -246,6 +261,7 @@ Result<Connected> Session::connect(const std::optional<DatabaseFile>& database, 
     if (auto used = run_sql(impl_->library, connection->handle.get(), use); !used) return used.error();
   }
   if (auto set = connection->set_facts(facts); !set) return set.error();
+  impl_->keep_usual(facts);
   return Connected{std::unique_ptr<Connection>(new Connection(std::move(connection))), std::nullopt};
 }
 

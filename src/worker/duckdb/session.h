@@ -137,8 +137,9 @@ struct Connected {
 class Session {
  public:
   struct Impl;
-  /// Loads libduckdb.so (cheap when this process has it already), opens an instance and warms it with a query.
-  static Result<std::unique_ptr<Session>> open(const std::string& library_path);
+  /// Loads libduckdb.so (cheap when this process has it already), opens an instance and warms it with a query. `usual`:
+  /// facts that the first connection is likely to get; what it gets is what connect() says.
+  static Result<std::unique_ptr<Session>> open(const std::string& library_path, const Facts& usual = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -148,6 +149,8 @@ class Session {
   /// A connection with the facts set and, when one is named, the file attached and in use. The catalog is named after
   /// the file: `data/warehouse.duckdb` is `warehouse`.
   Result<Connected> connect(const std::optional<DatabaseFile>& database, const Facts& facts);
+  /// Those of the last connection's facts that the next run's are likely to be as well, and that are no secret of its.
+  Facts usual_facts() const;
 
  private:
   explicit Session(std::shared_ptr<Impl> impl);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <rapidcheck/gtest.h>
 
 #include "worker/duckdb/instance.h"
@@ -192,6 +193,31 @@ TEST_F(SessionTest, AFactThatARunHasNotIsANullOfItsType) {
     EXPECT_EQ(value(**connection, "select typeof(getvariable('partition'))"), "VARCHAR");
     EXPECT_EQ(value(**connection, "select getvariable('partition')"), "NULL");
   }
+}
+
+// What the last run was told is likely, and no more: each run has its own facts and no other.
+TEST_F(SessionTest, FactsThatAreLikelyAreThoseOfTheRunOnly) {
+  const Facts before{{"pipeline", "a"},   {"trigger", "schedule"}, {"step", "one"},           {"facts", "{}"},
+                     {"attempt", "1"},    {"trigger_id", "a/s"},   {"params", R"({"k": 1})"}, {"partition", "x"},
+                     {"workspace", "/w"}, {"out_file", "/w/out"},  {"run_id", "run-1"}};
+  (void)connect(std::nullopt, before);
+  const Facts usual = session_->usual_facts();
+  for (const char* own : {"params", "partition", "out_file", "run_id"}) EXPECT_FALSE(usual.contains(own)) << own;
+  EXPECT_EQ(usual.at("pipeline"), "a");
+  const Facts now{{"pipeline", "b"}, {"trigger", std::nullopt}, {"step", "one"}, {"facts", R"({"n": 2})"}};
+  auto opened = Session::open(library_path(), usual);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  auto connected = (*opened)->connect(std::nullopt, now);
+  ASSERT_TRUE(connected.ok()) << connected.error().message;
+  Connection& connection = *connected->connection;
+  EXPECT_EQ(value(connection, "select getvariable('pipeline')"), "b");
+  EXPECT_EQ(value(connection, "select getvariable('step')"), "one");
+  EXPECT_EQ(value(connection, "select getvariable('facts')->>'n'"), "2");
+  for (const char* none :
+       {"trigger", "trigger_id", "attempt", "workspace", "params", "partition", "run_id", "out_file"}) {
+    EXPECT_EQ(value(connection, fmt::format("select getvariable('{}')", none)), "NULL") << none;
+  }
+  EXPECT_EQ(value(connection, "select typeof(getvariable('trigger'))"), "VARCHAR");
 }
 
 TEST_F(SessionTest, hostile_values_stay_values) {
