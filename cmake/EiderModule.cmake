@@ -14,8 +14,9 @@ if(EIDER_SANITIZE)
   # g++ 12's optimizer reports false positives of these under instrumentation; the ordinary build has them all.
   target_compile_options(eider_flags INTERFACE -Wno-maybe-uninitialized -Wno-tsan -Wno-array-bounds
     -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
-  # Several files are compiled as one (EIDER_TOGETHER): the compiler takes all but the first for headers.
-  target_compile_options(eider_flags INTERFACE -Wno-subobject-linkage)
+  # Several files are compiled as one (EIDER_TOGETHER): the compiler takes all but the first for headers, and a name of
+  # one for what a local name of another hides.
+  target_compile_options(eider_flags INTERFACE -Wno-subobject-linkage -Wno-shadow)
 endif()
 
 # eider_module(NAME [DEPENDS other modules…] [LINK third-party libraries…])

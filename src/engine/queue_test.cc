@@ -261,13 +261,13 @@ TEST(Queue, ADeepQueueIsLookedAtOnceAForEachStart) {
 
 // ---- laws ----------------------------------------------------------------------------------------------------------
 
-struct Random {
+struct RandomWorld {
   World world;
   std::vector<std::string> names;
 };
 
-Random random_world() {
-  Random out;
+RandomWorld random_world() {
+  RandomWorld out;
   World& world = out.world;
   world.capacity.workers = *rc::gen::inRange(1, 6);
   world.capacity.memory_bytes = 10;
@@ -362,7 +362,7 @@ RC_GTEST_PROP(Queue, NoLimitIsExceededNobodyIsForgottenNobodyEvicted, ()) {
 // Every run that could start alone does, however many narrow ones keep coming, and two wide ones never block each
 // other.
 RC_GTEST_PROP(Queue, WhoeverWaitsStartsInTheEnd, ()) {
-  Random made = random_world();
+  RandomWorld made = random_world();
   World& world = made.world;
   const std::vector<std::string>& names = made.names;
   std::vector<std::string> watched;
