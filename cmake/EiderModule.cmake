@@ -44,7 +44,7 @@ function(eider_module name)
     add_executable(${target}_test ${tests})
     target_link_libraries(${target}_test PRIVATE eider_${target} GTest::gtest_main rapidcheck rapidcheck_gtest)
     target_compile_definitions(${target}_test PRIVATE EIDER_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/testdata")
-    # What is tested is optimized as it is in the program; optimizing the tests would take most of a clean build's time.
+    # What is tested is optimized as it is in the program. At -O2 the tests themselves take a third longer to compile.
     target_compile_options(${target}_test PRIVATE -O1)
     target_precompile_headers(${target}_test PRIVATE "${CMAKE_SOURCE_DIR}/src/base/precompiled_test.h")
     add_test(NAME ${target}_test COMMAND ${target}_test)

@@ -55,7 +55,7 @@ class Publications : public testing::Test {
   }
 
   Workspace workspace;
-  TestWorker worker{workspace, patient_limits()};
+  TestWorker worker{workspace, patient_limits(std::chrono::seconds(60))};
   std::map<std::string, std::string> facts;
   std::optional<TestRun> last_;
   int runs_ = 0;

@@ -99,9 +99,9 @@ inline Limits quick_limits() {
 }
 
 /// DuckDB may need a while to notice an interrupt, on a busy machine more than that.
-inline Limits patient_limits() {
+inline Limits patient_limits(Micros patience = std::chrono::hours(1)) {
   Limits limits = quick_limits();
-  limits.after_interrupt = limits.after_term = std::chrono::hours(1);
+  limits.after_interrupt = limits.after_term = patience;
   return limits;
 }
 

@@ -149,7 +149,8 @@ class Session {
   /// A connection with the facts set and, when one is named, the file attached and in use. The catalog is named after
   /// the file: `data/warehouse.duckdb` is `warehouse`.
   Result<Connected> connect(const std::optional<DatabaseFile>& database, const Facts& facts);
-  /// Those of the last connection's facts that the next run's are likely to be as well, and that are no secret of its.
+  /// Those of the last connection's facts that the next run's are likely to be as well; never its parameters and
+  /// events.
   Facts usual_facts() const;
 
  private:
