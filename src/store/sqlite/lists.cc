@@ -26,18 +26,17 @@ std::string runs_sql(const RunFilter& filter) {
   const auto wanted = [&filter](model::RunState state) {
     return (!filter.state || state == *filter.state) && (!filter.open_only || !model::is_terminal(state));
   };
+  // A walk over what is open passes over other pipelines: they are few beside the history.
+  const auto arm_of = [&](model::RunState state) {
+    const bool ended = model::is_terminal(state);
+    const char* index = !ended ? "runs_open" : filter.pipeline ? "runs_ended_by_pipeline" : "runs_ended_by_state";
+    return arm(index, fmt::format("finished_at IS {}NULL AND state = {}{}", ended ? "NOT " : "",
+                                  static_cast<int>(state), of_pipeline));
+  };
   std::vector<std::string> arms;
-  const bool queued = wanted(model::RunState::queued);
-  const bool running = wanted(model::RunState::running);
-  // A walk over what is open passes over other pipelines, and over running runs: both are few beside the history.
-  // IS and not =, or SQLite puts the number into `state < 2` and no longer sees that this is the index's condition.
-  if (queued)
-    arms.push_back(arm("runs_open", fmt::format("state < 2{}{}", running ? "" : " AND state IS 0", of_pipeline)));
-  if (running && !queued) arms.push_back(arm("runs_running", fmt::format("state = 1{}", of_pipeline)));
-  for (const auto state : {model::RunState::succeeded, model::RunState::failed, model::RunState::cancelled}) {
-    if (!wanted(state)) continue;
-    arms.push_back(arm(filter.pipeline ? "runs_ended_by_pipeline" : "runs_ended_by_state",
-                       fmt::format("finished_at IS NOT NULL AND state = {}{}", static_cast<int>(state), of_pipeline)));
+  for (const auto state : {model::RunState::queued, model::RunState::running, model::RunState::succeeded,
+                           model::RunState::failed, model::RunState::cancelled}) {
+    if (wanted(state)) arms.push_back(arm_of(state));
   }
   // Ended and open at once: nothing is.
   if (arms.empty()) return fmt::format("SELECT {} FROM runs WHERE 0 AND seq < ?1{} LIMIT ?2", run_columns, of_pipeline);

@@ -22,13 +22,18 @@ namespace {
 std::string cursors_sql() { return fmt::format("SELECT {} FROM cursors ORDER BY schedule", cursor_columns); }
 
 std::string open_runs_sql() {
-  return fmt::format("SELECT {} FROM runs INDEXED BY runs_open WHERE state < 2 ORDER BY seq", run_columns);
+  const auto of_state = [](int state) {
+    return fmt::format("SELECT {} FROM runs INDEXED BY runs_open WHERE finished_at IS NULL AND state = {}", run_columns,
+                       state);
+  };
+  return fmt::format("{} UNION ALL {} ORDER BY seq", of_state(0), of_state(1));
 }
 
 std::string live_attempts_sql() {
   return fmt::format(
-      "SELECT {} FROM runs AS r INDEXED BY runs_running"
-      " JOIN attempts AS a ON a.run = r.seq AND a.number = r.attempt WHERE r.state = 1 ORDER BY r.seq",
+      "SELECT {} FROM runs AS r INDEXED BY runs_open"
+      " JOIN attempts AS a ON a.run = r.seq AND a.number = r.attempt"
+      " WHERE r.finished_at IS NULL AND r.state = 1 ORDER BY r.seq",
       attempt_columns);
 }
 

@@ -22,7 +22,7 @@ constexpr const char* touch_tables =
     " (SELECT id FROM materializations ORDER BY number DESC LIMIT 1),"
     " (SELECT id FROM deliveries ORDER BY seq LIMIT 1), (SELECT id FROM deliveries ORDER BY seq DESC LIMIT 1),"
     " (SELECT replayed_to FROM triggers ORDER BY trigger LIMIT 1),"
-    " (SELECT count(*) FROM runs WHERE state = 1)";
+    " (SELECT count(*) FROM runs WHERE finished_at IS NULL AND state = 1)";
 
 constexpr std::uintmax_t smallest_file = 512;  // a page of SQLite's, at least
 
