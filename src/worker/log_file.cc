@@ -74,7 +74,7 @@ void LogFile::add(std::string entry, Instant at) {
   if (!cut_ && written_bytes_ + bytes <= head_limit_bytes_) {
     written_bytes_ += bytes;
     buffer_ += entry;
-    if (buffer_.size() >= kBufferBytes) flush();
+    if (buffer_.size() >= kBufferBytes) write_buffer();
     return;
   }
   if (!cut_) {
@@ -82,7 +82,7 @@ void LogFile::add(std::string entry, Instant at) {
     buffer_ +=
         entry_of(at, "", Stream::eider,
                  "the log has reached its limit: from here on only its end is kept, and written when the run ends", 0);
-    flush();
+    write_buffer();
   }
   tail_bytes_ += bytes;
   tail_.push_back(std::move(entry));
@@ -96,6 +96,11 @@ void LogFile::add(std::string entry, Instant at) {
 }
 
 void LogFile::flush() {
+  write_buffer();
+  write_back();
+}
+
+void LogFile::write_buffer() {
   if (buffer_.empty()) return;
   if (!path_.empty()) {
     file_.reset(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0600));
@@ -104,8 +109,17 @@ void LogFile::flush() {
   }
   if (file_) {
     if (auto written = write_all(file_.get(), buffer_); !written && error_.empty()) error_ = written.error().message;
+    file_bytes_ += static_cast<std::int64_t>(buffer_.size());
   }
   buffer_.clear();
+}
+
+/// Left to the kernel, a long log goes to the disk half a minute later in one piece, and a commit of the server waits
+/// behind it. A piece at each flush is at the disk before that. Where the file can't be asked for it, it is as it was.
+void LogFile::write_back() {
+  if (!owes_the_disk()) return;
+  (void)::sync_file_range(file_.get(), asked_bytes_, write_back_bytes, SYNC_FILE_RANGE_WRITE);
+  asked_bytes_ += write_back_bytes;
 }
 
 void LogFile::finish(Instant at) {
@@ -115,9 +129,9 @@ void LogFile::finish(Instant at) {
   }
   for (const std::string& entry : tail_) {
     buffer_ += entry;
-    if (buffer_.size() >= kBufferBytes) flush();
+    if (buffer_.size() >= kBufferBytes) write_buffer();
   }
-  flush();
+  write_buffer();
   tail_.clear();
   file_.reset();
 }

@@ -27,6 +27,9 @@ class LogFile {
   /// The longest end that is kept of a log that was cut.
   static constexpr std::int64_t tail_limit_bytes = 1024 * 1024;
 
+  /// A flush asks for so much to be written to the disk: what a disk takes in a millisecond or two.
+  static constexpr std::int64_t write_back_bytes = 256 * 1024;
+
   /// `limit_bytes` 0 or less: the default of 64 MiB.
   LogFile(std::string path, std::int64_t limit_bytes);
 
@@ -36,7 +39,8 @@ class LogFile {
             std::string_view eol = "\n");
   /// A note of the worker's own; several lines of text are several lines of the log.
   void note(Instant at, std::string_view step, std::string_view text);
-  bool has_unflushed() const { return !buffer_.empty(); }
+  /// Whether flush() has something to do; the owner calls it at intervals then.
+  bool has_unflushed() const { return !buffer_.empty() || owes_the_disk(); }
   void flush();
   /// Writes the kept end and closes the file.
   void finish(Instant at);
@@ -44,12 +48,17 @@ class LogFile {
 
  private:
   void add(std::string entry, Instant at);
+  void write_buffer();
+  void write_back();
+  bool owes_the_disk() const { return file_bytes_ - asked_bytes_ >= write_back_bytes; }
 
   std::string path_;  ///< empty once the file was made, or could not be
   UniqueFd file_;
   std::int64_t head_limit_bytes_;
   std::int64_t tail_limit_;
   std::int64_t written_bytes_ = 0;  ///< of the head, buffered ones included
+  std::int64_t file_bytes_ = 0;
+  std::int64_t asked_bytes_ = 0;  ///< of file_bytes_: the kernel was asked to write them to the disk
   std::string buffer_;
   bool cut_ = false;
   std::deque<std::string> tail_;

@@ -127,6 +127,18 @@ TEST(LogFile, CanBeReadBeforeTheEnd) {
             "{\"at\":\"1970-01-01T00:00:00Z\",\"step\":\"s\",\"stream\":\"eider\",\"text\":\"two\"}\n");
 }
 
+TEST(LogFile, ALongOneGoesToTheDiskInPieces) {
+  const Workspace workspace;
+  LogFile log(workspace.path("log"), 0);
+  const std::string line(1000, 'x');
+  for (int i = 0; i < 1500; ++i) log.line(from_us(0), "s", Stream::out, line, 0);
+  int flushes = 0;
+  for (; log.has_unflushed(); ++flushes) log.flush();
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(workspace.path("log")));
+  EXPECT_EQ(flushes, bytes / LogFile::write_back_bytes) << "what is less than a piece is left to the kernel";
+  EXPECT_EQ(log.error(), "");
+}
+
 TEST(LogFile, IsMadeByItsFirstLine) {
   const Workspace workspace;
   {

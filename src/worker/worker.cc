@@ -138,6 +138,7 @@ class Worker {
 void stand_back() {
   constexpr int nice = 5;
   ::setpriority(PRIO_PROCESS, 0, nice);
+  if (::getsid(0) != ::getpid()) return;  // somebody else's session, a terminal's: it is not ours to change
   const UniqueFd autogroup(::open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC));
   if (!autogroup) return;  // a kernel without it has nothing to be told
   const std::string value = std::to_string(nice);
@@ -151,6 +152,7 @@ int worker_main(int channel_fd, const Clock& clock, const Limits& limits) {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // over a file size limit: an error where it is written, not the worker's death
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_NAME, "eider worker");  // else `top` shows the "exe" of /proc/self/exe
   stand_back();
   auto signals = take_signals();
   if (!signals) {
