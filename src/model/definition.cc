@@ -1,4 +1,4 @@
-// The JSON form of a pipeline: written once when it is loaded, stored by hash, read by the worker.
+// Reading the JSON form of a pipeline, which definition_text.cc writes.
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
@@ -9,106 +9,6 @@ namespace eider::model {
 namespace {
 
 namespace json = boost::json;
-
-template <typename T>
-json::value or_null(const std::optional<T>& value) {
-  return value ? json::value(*value) : json::value(nullptr);
-}
-json::value us(const std::optional<Micros>& value) {
-  return value ? json::value(value->count()) : json::value(nullptr);
-}
-json::value us(const std::optional<Instant>& value) {
-  return value ? json::value(to_us(*value)) : json::value(nullptr);
-}
-
-json::array strings(const std::vector<std::string>& values) {
-  json::array out;
-  for (const std::string& value : values) out.emplace_back(value);
-  return out;
-}
-
-json::object write(const Schedule& s) {
-  return {{"id", s.id},
-          {"cron", s.timing.cron},
-          {"every_us", us(s.timing.every)},
-          {"anchor_us", us(s.timing.anchor)},
-          {"from_completion", s.timing.from_completion},
-          {"at_us", us(s.timing.at)},
-          {"timezone", s.timing.timezone},
-          {"overlap", to_text(s.overlap)},
-          {"misfire", to_text(s.misfire)},
-          {"grace_us", s.grace.count()},
-          {"max_catchup", s.max_catchup},
-          {"catchup_window_us", s.catchup_window.count()},
-          {"queue_limit", s.queue_limit},
-          {"exclude", strings(s.exclude)},
-          {"only", strings(s.only)},
-          {"start_us", us(s.start)},
-          {"end_us", us(s.end)},
-          {"jitter_us", s.jitter.count()},
-          {"paused", s.paused},
-          {"note", s.note},
-          {"pause_after_failures", s.pause_after_failures}};
-}
-
-json::object write(const RetryPolicy& r) {
-  json::array on;
-  for (const RetryCause cause : r.on) on.emplace_back(to_text(cause));
-  json::array codes;
-  for (const int code : r.final_exit_codes) codes.emplace_back(code);
-  return {{"max_attempts", r.max_attempts},
-          {"backoff_us", r.backoff.count()},
-          {"factor", r.factor},
-          {"max_backoff_us", r.max_backoff.count()},
-          {"jitter", r.jitter},
-          {"on", std::move(on)},
-          {"final_exit_codes", std::move(codes)}};
-}
-
-json::object write(const std::map<std::string, LockMode>& locks) {
-  json::object out;
-  for (const auto& [name, mode] : locks) out[name] = to_text(mode);
-  return out;
-}
-
-json::object write(const Step& s) {
-  json::object env;
-  for (const auto& [name, value] : s.env) env[name] = value;
-  return {{"id", s.id},
-          {"kind", s.kind == Step::Kind::sql ? "sql" : "run"},
-          {"sql", s.sql},
-          {"sql_file", s.sql_origin.file},
-          {"sql_first_line", s.sql_origin.first_line},
-          {"transaction", s.transaction},
-          {"argv", strings(s.argv)},
-          {"env", env},
-          {"needs", strings(s.needs)},
-          {"timeout_us", us(s.timeout)}};
-}
-
-json::object write(const Trigger& t) {
-  return {{"id", t.id},
-          {"assets", strings(t.assets)},
-          {"match", to_text(t.match)},
-          {"from", t.from},
-          {"same_partition", t.same_partition},
-          {"changed_only", t.changed_only},
-          {"batch", t.batch},
-          {"debounce_us", us(t.debounce)},
-          {"max_wait_us", us(t.max_wait)},
-          {"start", to_text(t.start)},
-          {"order", to_text(t.order)}};
-}
-
-json::value write(const std::optional<Freshness>& f) {
-  if (!f) return nullptr;
-  return json::object{{"warn_after_us", us(f->warn_after)}, {"error_after_us", us(f->error_after)}};
-}
-
-json::value write(const std::optional<Partitions>& p) {
-  if (!p) return nullptr;
-  return json::object{{"names", strings(p->names)}, {"every", to_text(p->every)}, {"start", p->start}, {"end", p->end}};
-}
 
 /// Reads keys of one object; the first that is missing or of another kind is kept as the error.
 class Fields {
@@ -308,51 +208,6 @@ std::map<std::string, LockMode> read_locks(const json::value& value, std::string
 
 }  // namespace
 
-std::string definition_json(const Pipeline& p) {
-  json::object pools;
-  for (const auto& [name, slots] : p.pools) pools[name] = slots;
-  json::array schedules;
-  for (const Schedule& schedule : p.schedules) schedules.push_back(write(schedule));
-  json::array steps;
-  for (const Step& step : p.steps) steps.push_back(write(step));
-  json::array publishes;
-  for (const Publish& publish : p.publishes) {
-    publishes.push_back(json::object{{"asset", publish.asset},
-                                     {"path", publish.path},
-                                     {"table", publish.table},
-                                     {"after", publish.after},
-                                     {"shared", publish.shared}});
-  }
-  json::array triggers;
-  for (const Trigger& trigger : p.triggers) triggers.push_back(write(trigger));
-  json::value database(nullptr);
-  if (p.database) database = json::object{{"file", p.database->file}, {"read_only", p.database->read_only}};
-  return json::serialize(json::object{{"version", 1},
-                                      {"pipeline", p.name},
-                                      {"file", p.file},
-                                      {"description", p.description},
-                                      {"database", std::move(database)},
-                                      {"pools", std::move(pools)},
-                                      {"schedules", std::move(schedules)},
-                                      {"triggers", std::move(triggers)},
-                                      {"steps", std::move(steps)},
-                                      {"publishes", std::move(publishes)},
-                                      {"partitions", write(p.partitions)},
-                                      {"timezone", p.timezone},
-                                      {"timeout_us", p.timeout.count()},
-                                      {"queue_timeout_us", us(p.queue_timeout)},
-                                      {"threads", or_null(p.resources.threads)},
-                                      {"memory_bytes", or_null(p.resources.memory_bytes)},
-                                      {"temp_bytes", or_null(p.resources.temp_bytes)},
-                                      {"retry", write(p.retry)},
-                                      {"max_active_runs", p.max_active_runs},
-                                      {"priority", p.priority},
-                                      {"on_interrupt", to_text(p.on_interrupt)},
-                                      {"locks", write(p.locks)},
-                                      {"concurrency_key", p.concurrency_key},
-                                      {"freshness", write(p.freshness)}});
-}
-
 Result<Pipeline> parse_definition(std::string_view text) {
   boost::system::error_code failed;
   const json::value value = json::parse(text, failed);
@@ -403,16 +258,6 @@ Result<Pipeline> parse_definition(std::string_view text) {
   }
   if (!error.empty()) return Error{ErrorCode::corrupt, "the stored definition is wrong at " + error};
   return p;
-}
-
-std::string step_hash(const Pipeline& pipeline, const Step& step) {
-  json::object content = write(step);
-  for (const char* key : {"sql_file", "sql_first_line", "timeout_us"}) content.erase(key);
-  if (pipeline.database) {
-    content["database"] = pipeline.database->file;
-    content["read_only"] = pipeline.database->read_only;
-  }
-  return content_hash(json::serialize(content));
 }
 
 }  // namespace eider::model

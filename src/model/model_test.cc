@@ -151,6 +151,25 @@ Pipeline some_pipeline() {
   return p;
 }
 
+// Stored texts are compared by hash, also with those that an earlier version wrote.
+TEST(Definition, IsWrittenAsItAlwaysWas) {
+  Pipeline p = some_pipeline();
+  p.description = "a \"b\" \\ \x01 é\t";
+  p.schedules[0].exclude = {"holidays"};
+  p.schedules[1].start = from_us(-5);
+  p.schedules[1].paused = true;
+  p.retry.factor = 1.5;
+  p.retry.final_exit_codes = {2, 3};
+  p.locks = {{"a", LockMode::read}, {"b", LockMode::write}};
+  p.on_interrupt = OnInterrupt::fail;
+  p.database.reset();
+  EXPECT_EQ(definition_hash(definition_json(p)), "ff881275659d143a5cddfa4453b307c3") << definition_json(p);
+  EXPECT_EQ(definition_hash(definition_json(some_pipeline())), "812384bf44b52e530e4dd0308b193179");
+  EXPECT_EQ(definition_hash(definition_json(Pipeline{})), "16007d11863ac7ef3c0a6d3d51890e05");
+  EXPECT_EQ(step_hash(p, p.steps[0]), "5d325d8629762f87c82c4d70cf424244");
+  EXPECT_EQ(step_hash(some_pipeline(), p.steps[1]), "f0fcf38ca610dc0bc174ca01b527bc55");
+}
+
 TEST(Definition, ReadsBackWhatItWrote) {
   const Pipeline p = some_pipeline();
   const auto back = parse_definition(definition_json(p));
