@@ -21,11 +21,7 @@ void add_pipeline(workspace::Workspace& workspace, const std::string& name,
   pipeline.steps[0].id = "step";
   pipeline.steps[0].argv = {"/bin/true"};
   shape(pipeline);
-  workspace::LoadedPipeline loaded;
-  loaded.definition = std::make_shared<const std::string>(model::definition_json(pipeline));
-  loaded.hash = model::definition_hash(*loaded.definition);
-  loaded.pipeline = std::make_shared<const model::Pipeline>(std::move(pipeline));
-  workspace.pipelines[name] = std::move(loaded);
+  workspace.pipelines[name] = workspace::make_loaded(std::move(pipeline));
 }
 
 Result<std::unique_ptr<QueueCore>> QueueCore::open(const std::string& folder, int workers) {

@@ -18,8 +18,8 @@ class DataServiceTest : public ServiceTest {
     marts->triggers[0].assets = {"raw.*"};
     loop_.files->usable = true;
     loop_.files->settings.assets["raw.uploads"].name = "raw.uploads";
-    loop_.files->pipelines["flights_daily"] = {load, nullptr, "h1"};
-    loop_.files->pipelines["marts"] = {marts, nullptr, "h2"};
+    loop_.files->pipelines["flights_daily"] = {load, nullptr, "h1", {}};
+    loop_.files->pipelines["marts"] = {marts, nullptr, "h2", {}};
     loop_.pipelines.push_back({"marts", "pipelines/marts.yaml", "", "h2", false, "", 0, 0});
     engine::TriggerView view;
     view.key = "marts/on_x";

@@ -52,7 +52,7 @@ TEST_F(OfflineTest, OpenRunsAreCountedAndAFixedDelayWaitsForItsRun) {
   pipeline->schedules[0].timing.every = std::chrono::seconds(3);
   pipeline->schedules[0].timing.from_completion = true;
   files.usable = true;
-  files.pipelines["flights_daily"] = {pipeline, nullptr, "hash"};
+  files.pipelines["flights_daily"] = {pipeline, nullptr, "hash", {}};
   options_.workspace = &files;
   EXPECT_EQ(body(get("/api/v1/schedules")).at("items").at(0).at("next"), json::value("2026-03-28T12:00:03Z"));
   model::Run run = a_run(kRunId, model::RunState::running, 1);

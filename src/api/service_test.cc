@@ -345,7 +345,7 @@ TEST_F(ServiceTest, WithoutAServerReadingWorksAndWritingSaysNoServer) {
   pipeline->name = "flights_daily";
   pipeline->schedules.push_back(loop_.schedules[0].schedule);
   files.usable = true;
-  files.pipelines["flights_daily"] = {pipeline, nullptr, "hash"};
+  files.pipelines["flights_daily"] = {pipeline, nullptr, "hash", {}};
   files.settings.pools["heavy"] = {"heavy", 2};
   options_.workspace = &files;
   EXPECT_EQ(body(get("/api/v1/runs")), json::parse(R"({"items":[],"next":null})"));

@@ -31,7 +31,7 @@ void State::load(store::OpenState open, Instant now) {
   backing_off_.clear();
   expiring_.clear();
   keys_.clear();
-  cursors_.reserve(open.cursors.size());
+  cursors_.reserve(std::max(open.cursors.size(), schedules_.size()));
   definitions_ = {std::make_move_iterator(open.definitions.begin()), std::make_move_iterator(open.definitions.end())};
   for (model::Cursor& cursor : open.cursors) {
     std::string key = cursor.schedule;
@@ -93,34 +93,36 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
   queue_anew();
 }
 
+model::Cursor State::first_cursor(const model::Schedule& schedule, Instant now) {
+  model::Cursor cursor;
+  if (!schedule.paused) return cursor;
+  cursor.paused = true;
+  cursor.paused_at = now;
+  cursor.note = schedule.note;
+  cursor.reason = model::reason::starts_paused;
+  return cursor;
+}
+
 std::vector<model::Change> State::cursor_changes(Instant now) const {
-  std::vector<std::pair<const ScheduleEntry*, std::string>> changed;  // with the rule
-  std::size_t in_force = 0;                                           // of the cursors
-  for (const auto& [key, entry] : schedules_) {
-    std::string rule = model::rule_hash(entry.schedule().timing);
-    const auto found = cursors_.find(key);
-    in_force += found != cursors_.end() ? 1 : 0;
-    if (found == cursors_.end() || found->second.rule != rule) changed.emplace_back(&entry, std::move(rule));
-  }
-  // In the order of the table: what is written in it touches each of its pages once.
-  const auto by_key = [](const auto& a, const auto& b) { return a.first->key < b.first->key; };
-  std::sort(changed.begin(), changed.end(), by_key);
   std::vector<model::Change> out;
-  out.reserve(changed.size());
-  for (auto& [entry, rule] : changed) {
-    model::Cursor cursor;
-    if (const auto found = cursors_.find(entry->key); found != cursors_.end()) {
-      cursor = found->second;  // a pause outlives a change of the rule
-    } else if (entry->schedule().paused) {
-      cursor.paused = true;
-      cursor.paused_at = now;
-      cursor.note = entry->schedule().note;
-      cursor.reason = model::reason::starts_paused;
+  std::size_t in_force = 0;  // of the cursors
+  // In the order of the names, which is the table's but for signs before the slash: what is written in it touches each
+  // of its pages once.
+  for (const auto& [name, loaded] : workspace_->pipelines) {
+    for (std::size_t i = 0; i < loaded.pipeline->schedules.size(); ++i) {
+      const model::Schedule& schedule = loaded.pipeline->schedules[i];
+      const auto entry = schedules_.find(model::schedule_key(name, schedule.id));
+      if (entry == schedules_.end()) continue;
+      const auto found = cursors_.find(entry->first);
+      in_force += found != cursors_.end() ? 1 : 0;
+      if (found != cursors_.end() && found->second.rule == loaded.rules[i]) continue;
+      // A pause outlives a change of the rule.
+      model::Cursor cursor = found != cursors_.end() ? found->second : first_cursor(schedule, now);
+      cursor.schedule = entry->first;
+      cursor.rule = loaded.rules[i];
+      cursor.decided_until = now;
+      out.emplace_back(model::CursorPlaced{std::move(cursor)});
     }
-    cursor.schedule = entry->key;
-    cursor.rule = std::move(rule);
-    cursor.decided_until = now;
-    out.emplace_back(model::CursorPlaced{std::move(cursor)});
   }
   if (in_force == cursors_.size()) return out;
   // One that was taken out of the files forgets its rule: should it come back, it starts from then.

@@ -145,6 +145,7 @@ class State {
   void count_start(const store::RecordedStart& start, Instant now);
   void take_back_start(const model::Attempt& attempt);
   bool is_in_files(const std::string& schedule) const;
+  static model::Cursor first_cursor(const model::Schedule& schedule, Instant now);
   void apply_one(const model::CursorPlaced& change);
   void apply_one(const model::OccurrencesDecided& change);
   void apply_one(const model::CursorWithdrawn& change);

@@ -42,11 +42,7 @@ class TestBench {
     pipeline.steps[0].id = "step";
     pipeline.steps[0].argv = {"true"};
     if (change) change(pipeline);
-    workspace::LoadedPipeline loaded;
-    loaded.definition = std::make_shared<const std::string>(model::definition_json(pipeline));
-    loaded.hash = model::definition_hash(*loaded.definition);
-    loaded.pipeline = std::make_shared<const model::Pipeline>(std::move(pipeline));
-    workspace_value.pipelines[name] = std::move(loaded);
+    workspace_value.pipelines[name] = workspace::make_loaded(std::move(pipeline));
   }
   static model::Schedule every_minute(const std::string& id = "s") {
     model::Schedule schedule;

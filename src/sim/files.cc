@@ -13,11 +13,7 @@ Files::Files(const Plan& plan) : settings_(plan.settings) {
   }
 }
 
-void Files::load(File& file) {
-  file.loaded.definition = std::make_shared<const std::string>(model::definition_json(file.pipeline));
-  file.loaded.hash = model::definition_hash(*file.loaded.definition);
-  file.loaded.pipeline = std::make_shared<const model::Pipeline>(file.pipeline);
-}
+void Files::load(File& file) { file.loaded = workspace::make_loaded(file.pipeline); }
 
 std::shared_ptr<const workspace::Workspace> Files::read(const workspace::Workspace* in_force) const {
   auto out = std::make_shared<workspace::Workspace>();

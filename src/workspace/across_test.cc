@@ -229,9 +229,7 @@ TEST(Catalog, HoldsWhatIsDeclared) {
 
 std::map<std::string, LoadedPipeline> pipelines_of(const std::vector<model::Pipeline>& all) {
   std::map<std::string, LoadedPipeline> out;
-  for (const model::Pipeline& pipeline : all) {
-    out[pipeline.name] = {std::make_shared<const model::Pipeline>(pipeline), nullptr, ""};
-  }
+  for (const model::Pipeline& pipeline : all) out[pipeline.name] = make_loaded(pipeline);
   return out;
 }
 

@@ -246,11 +246,7 @@ class Loader {
   static Candidate make_candidate(model::Pipeline pipeline, Mark mark, const std::string& text) {
     Complaints place(pipeline.file, text);
     place.add(Severity::error, mark, "pipeline", "");
-    LoadedPipeline loaded;
-    loaded.definition = std::make_shared<const std::string>(model::definition_json(pipeline));
-    loaded.hash = model::definition_hash(*loaded.definition);
-    loaded.pipeline = std::make_shared<const model::Pipeline>(std::move(pipeline));
-    return Candidate{std::move(loaded), place.take().front(), text};
+    return Candidate{make_loaded(std::move(pipeline)), place.take().front(), text};
   }
 
   /// One file has the name: it is loaded. Several: none of them is, since nobody can say which was meant.
@@ -318,6 +314,15 @@ class Loader {
 };
 
 }  // namespace
+
+LoadedPipeline make_loaded(model::Pipeline pipeline) {
+  LoadedPipeline loaded;
+  loaded.definition = std::make_shared<const std::string>(model::definition_json(pipeline));
+  loaded.hash = model::definition_hash(*loaded.definition);
+  for (const model::Schedule& schedule : pipeline.schedules) loaded.rules.push_back(rule_hash(schedule.timing));
+  loaded.pipeline = std::make_shared<const model::Pipeline>(std::move(pipeline));
+  return loaded;
+}
 
 Result<Workspace> load_workspace(const std::string& root, const LoadOptions& options) {
   auto folder = Folder::open(root);

@@ -20,7 +20,11 @@ struct LoadedPipeline {
   std::shared_ptr<const model::Pipeline> pipeline;
   std::shared_ptr<const std::string> definition;  ///< model::definition_json
   std::string hash;                               ///< model::definition_hash
+  std::vector<std::string> rules;                 ///< model::rule_hash of each schedule
 };
+
+/// The pipeline with what is made of it once, when its file is read.
+LoadedPipeline make_loaded(model::Pipeline pipeline);
 
 /// A file that was not loaded.
 struct BrokenFile {
