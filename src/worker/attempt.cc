@@ -1,24 +1,13 @@
 // The life of an attempt; its steps are in attempt_steps.cc, its end in attempt_end.cc.
 #include "worker/attempt.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
-#include <cerrno>
 
 #include "base/fault.h"
 #include "wire/layout.h"
 #include "worker/facts.h"
 
 namespace eider::worker {
-namespace {
-
-Result<void> make_run_folder(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return {};
-  return make_folders(folder);
-}
-
-}  // namespace
-
 Attempt::Attempt(AttemptServices services, wire::Job job, UniqueFd lock)
     : services_(std::move(services)), job_(std::move(job)), lock_(std::move(lock)) {}
 
@@ -50,9 +39,9 @@ void Attempt::start() {
 
 /// What every attempt has under `.eider/`: its folder, a temporary one, its socket; its log, once it says something.
 Result<void> Attempt::make_places() {
-  if (auto made = make_run_folder(job_.folder); !made) return made;
   const wire::Layout layout{services_.workspace};
   if (auto prepared = services_.folder.prepare(layout.worker_folder(::getpid())); !prepared) return prepared;
+  if (auto lent = services_.folder.lend_run_folder(job_.folder); !lent) return lent;
   log_.emplace(wire::Layout::attempt_log(job_.folder, job_.attempt), job_.log_limit_bytes);
   run_.temp_folder = wire::Layout::attempt_temp(job_.folder, job_.attempt);
   if (auto lent = services_.folder.lend_temp(run_.temp_folder); !lent) return lent;

@@ -120,7 +120,7 @@ Result<void> Attempt::write_result(const wire::AttemptResult& result) const {
   const std::string text = wire::encode_result(result);
   // With renames this is what makes them repeatable, so it must be on the disk before the first of them. Without, a
   // power cut before the server's commit costs a repetition, as it would have a moment earlier (ADR 0008).
-  if (result.renames.empty()) return replace_file(path, text);
+  if (result.renames.empty()) return services_.folder.put_file(path, text);
   // The run's folder may be as new as the result in it.
   if (auto synced = sync_path(wire::Layout{services_.workspace}.runs_folder()); !synced) return synced;
   return write_file_durably(path, text);

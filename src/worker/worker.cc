@@ -115,6 +115,7 @@ class Worker {
       ::_exit(0);
     }
     attempt_.reset();
+    folder_.make_spares();
   }
 
   UniqueFd signals_;

@@ -1,6 +1,8 @@
 #include "worker/worker_folder.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -46,10 +48,45 @@ Result<void> WorkerFolder::prepare(const std::string& path) {
   return {};
 }
 
+// What can't be made or is gone is made when it is needed, and says then what is wrong.
+void WorkerFolder::make_spares() {
+  if (path_.empty()) return;
+  if (!has_spare_run_) has_spare_run_ = ::mkdir(spare_run().c_str(), 0700) == 0 || errno == EEXIST;
+  if (has_spare_file_) return;
+  has_spare_file_ =
+      UniqueFd(::open(spare_file().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)).get() >= 0;
+}
+
+Result<void> WorkerFolder::lend_run_folder(const std::string& path) {
+  if (has_spare_run_) {
+    if (::rename(spare_run().c_str(), path.c_str()) == 0) {
+      has_spare_run_ = false;
+      return {};
+    }
+    if (errno == ENOTEMPTY || errno == EEXIST) return {};  // an earlier attempt's
+    has_spare_run_ = false;
+  }
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return make_folders(path);
+}
+
+Result<void> WorkerFolder::put_file(const std::string& path, std::string_view text) {
+  if (!std::exchange(has_spare_file_, false)) return replace_file(path, text);
+  UniqueFd file(::open(spare_file().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return replace_file(path, text);
+  if (auto written = write_all(file.get(), text); !written) {
+    ::unlink(spare_file().c_str());  // on a full disk, half a file is in the way
+    return Error{ErrorCode::io, path + ": " + written.error().message};
+  }
+  file.reset();
+  if (::rename(spare_file().c_str(), path.c_str()) == 0) return {};
+  return io_error("rename to " + path, errno);
+}
+
 Result<void> WorkerFolder::lend_temp(const std::string& path) {
   if (has_spare_) {
     has_spare_ = false;
-    if (::rename((path_ + "/tmp").c_str(), path.c_str()) == 0) return {};
+    if (::rename(spare_temp().c_str(), path.c_str()) == 0) return {};
   }
   if (::mkdir(path.c_str(), 0700) == 0) return {};
   std::error_code ignored;
@@ -60,7 +97,7 @@ Result<void> WorkerFolder::lend_temp(const std::string& path) {
 void WorkerFolder::take_back_temp(const std::string& path) {
   std::error_code error;
   if (!has_spare_ && !path_.empty() && fs::is_empty(path, error) && !error) {
-    has_spare_ = ::rename(path.c_str(), (path_ + "/tmp").c_str()) == 0;
+    has_spare_ = ::rename(path.c_str(), spare_temp().c_str()) == 0;
     if (has_spare_) return;
   }
   fs::remove_all(path, error);
