@@ -106,9 +106,9 @@ model::Cursor State::first_cursor(const model::Schedule& schedule, Instant now) 
 std::vector<model::Change> State::cursor_changes(Instant now) const {
   std::vector<model::Change> out;
   std::size_t in_force = 0;  // of the cursors
-  // In the order of the names, which is the table's but for signs before the slash: what is written in it touches each
-  // of its pages once.
+  // In the order of the names, which is nearly the table's: what is written in it touches each of its pages about once.
   for (const auto& [name, loaded] : workspace_->pipelines) {
+    EIDER_CHECK(loaded.rules.size() == loaded.pipeline->schedules.size(), "a loaded pipeline has its schedules' rules");
     for (std::size_t i = 0; i < loaded.pipeline->schedules.size(); ++i) {
       const model::Schedule& schedule = loaded.pipeline->schedules[i];
       const auto entry = schedules_.find(model::schedule_key(name, schedule.id));

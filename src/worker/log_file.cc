@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::int64_t kDefaultLimitBytes = 64LL * 1024 * 1024;
 constexpr std::size_t kBufferBytes = 64 * 1024;
+/// A log of the default limit is at the disk after so many flushes; of a longer one, more is asked for at each.
+constexpr std::int64_t kPieces = kDefaultLimitBytes / LogFile::write_back_bytes;
 /// Kept free of the limit for the marks of a cut.
 constexpr std::int64_t kMarksBytes = 1024;
 
@@ -118,8 +120,10 @@ void LogFile::write_buffer() {
 /// behind it. A piece at each flush is at the disk before that. Where the file can't be asked for it, it is as it was.
 void LogFile::write_back() {
   if (!owes_the_disk()) return;
-  (void)::sync_file_range(file_.get(), asked_bytes_, write_back_bytes, SYNC_FILE_RANGE_WRITE);
-  asked_bytes_ += write_back_bytes;
+  const std::int64_t owed = file_bytes_ - asked_bytes_;
+  const std::int64_t bytes = std::max(write_back_bytes, owed / kPieces);
+  (void)::sync_file_range(file_.get(), asked_bytes_, bytes, SYNC_FILE_RANGE_WRITE);
+  asked_bytes_ += bytes;
 }
 
 void LogFile::finish(Instant at) {

@@ -27,7 +27,7 @@ class LogFile {
   /// The longest end that is kept of a log that was cut.
   static constexpr std::int64_t tail_limit_bytes = 1024 * 1024;
 
-  /// A flush asks for so much to be written to the disk: what a disk takes in a millisecond or two.
+  /// A flush asks for so much at least to be written to the disk: what a disk takes in a millisecond or two.
   static constexpr std::int64_t write_back_bytes = 256 * 1024;
 
   /// `limit_bytes` 0 or less: the default of 64 MiB.

@@ -80,7 +80,7 @@ Result<void> WorkerFolder::put_file(const std::string& path, std::string_view te
   }
   file.reset();
   if (::rename(spare_file().c_str(), path.c_str()) == 0) return {};
-  return io_error("rename to " + path, errno);
+  return replace_file(path, text);
 }
 
 Result<void> WorkerFolder::lend_temp(const std::string& path) {

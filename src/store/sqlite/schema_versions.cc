@@ -9,6 +9,7 @@ namespace {
 // is empty; it is NULL only where it is unique when set.
 //
 // The indexes are few, because each costs on the way of every run:
+// (runs_queued went with version 4, and runs_open is another one since version 5.)
 // - runs_queued holds queued runs only, in the order of claim: finished history never slows a claim. It carries
 //   not_before so that runs which wait for their backoff are passed over without a look at the table.
 // - runs_open and runs_running hold what has not ended, runs_ended_by_* what has. So a claim touches no index of the
@@ -209,8 +210,7 @@ CREATE INDEX attempts_of_pools ON attempts (claimed_at) WHERE substr(taken, 1, 1
 // way of every run, and nobody reads it.
 constexpr const char* version_4 = "DROP INDEX runs_queued";
 
-// What is open, by state: one index in the way of a run instead of two. Its condition names no column that a claim
-// changes.
+// What is open, by state: one index in the way of a run instead of two. A claim moves the run's entry within it.
 constexpr const char* version_5 = R"sql(
 DROP INDEX runs_open;
 DROP INDEX runs_running;
