@@ -1,7 +1,9 @@
 // The JSON form of a pipeline: written once when it is loaded, stored by hash, read by the worker (definition.cc). The
 // text is written directly: values of JSON that are thrown away at once were a quarter of what loading a large
 // workspace cost.
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <boost/json.hpp>
 

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "base/fd.h"
 
@@ -84,8 +85,8 @@ Result<void> WorkerFolder::put_file(const std::string& path, std::string_view te
 }
 
 Result<void> WorkerFolder::lend_temp(const std::string& path) {
-  if (has_spare_) {
-    has_spare_ = false;
+  if (has_spare_temp_) {
+    has_spare_temp_ = false;
     if (::rename(spare_temp().c_str(), path.c_str()) == 0) return {};
   }
   if (::mkdir(path.c_str(), 0700) == 0) return {};
@@ -96,9 +97,9 @@ Result<void> WorkerFolder::lend_temp(const std::string& path) {
 
 void WorkerFolder::take_back_temp(const std::string& path) {
   std::error_code error;
-  if (!has_spare_ && !path_.empty() && fs::is_empty(path, error) && !error) {
-    has_spare_ = ::rename(path.c_str(), spare_temp().c_str()) == 0;
-    if (has_spare_) return;
+  if (!has_spare_temp_ && !path_.empty() && fs::is_empty(path, error) && !error) {
+    has_spare_temp_ = ::rename(path.c_str(), spare_temp().c_str()) == 0;
+    if (has_spare_temp_) return;
   }
   fs::remove_all(path, error);
 }

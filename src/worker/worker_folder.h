@@ -42,7 +42,7 @@ class WorkerFolder {
   std::string spare_file() const { return path_ + "/file"; }
 
   std::string path_;
-  bool has_spare_ = false;       ///< a folder, spare_temp()
+  bool has_spare_temp_ = false;  ///< a folder, spare_temp()
   bool has_spare_run_ = false;   ///< a folder, spare_run()
   bool has_spare_file_ = false;  ///< an empty file, spare_file()
 };

@@ -22,11 +22,12 @@ namespace {
 std::string cursors_sql() { return fmt::format("SELECT {} FROM cursors ORDER BY schedule", cursor_columns); }
 
 std::string open_runs_sql() {
-  const auto of_state = [](int state) {
+  const auto of_state = [](model::RunState state) {
     return fmt::format("SELECT {} FROM runs INDEXED BY runs_open WHERE finished_at IS NULL AND state = {}", run_columns,
-                       state);
+                       static_cast<int>(state));
   };
-  return fmt::format("{} UNION ALL {} ORDER BY seq", of_state(0), of_state(1));
+  return fmt::format("{} UNION ALL {} ORDER BY seq", of_state(model::RunState::queued),
+                     of_state(model::RunState::running));
 }
 
 std::string live_attempts_sql() {
