@@ -48,10 +48,10 @@ Result<double> first_query_ms(const Server& server, const Times& times) {
 }
 
 Result<Times> run_once(const Server& server, const Folder& folder, const std::string& name) {
-  auto id = server.start_run(name);
-  if (!id) return id.error();
   auto reader = store::open_sqlite_reader(folder.state_db());
   if (!reader) return reader.error();
+  auto id = server.start_run(name);
+  if (!id) return id.error();
   std::optional<model::Run> run;
   const auto ended = [&] {
     auto found = (*reader)->run(*id);
@@ -60,6 +60,7 @@ Result<Times> run_once(const Server& server, const Folder& folder, const std::st
   };
   // The times are the server's and the worker's own. Who asks often takes a processor from what is measured.
   constexpr Micros gap = std::chrono::milliseconds(20);
+  sleep_until(now() + gap);
   if (!wait_for(ended, std::chrono::minutes(2), gap) || run->state != model::RunState::succeeded) {
     return Error{ErrorCode::io, fmt::format("the run of {} did not succeed: {}", name, run ? run->error : "")};
   }

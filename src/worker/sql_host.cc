@@ -1,14 +1,6 @@
 #include "worker/sql_host.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 namespace eider::worker {
-
-void lower_priority_of_this_thread() {
-  // On Linux this is the thread's own. It can only fail where the limits forbid even that; then it runs as before.
-  ::setpriority(PRIO_PROCESS, 0, 10);
-}
 
 void SqlHost::use(std::string library_path, bool keep_warm) {
   library_path_ = std::move(library_path);
@@ -30,9 +22,8 @@ SqlHost::Opened SqlHost::take() {
 }
 
 void SqlHost::recycle(std::unique_ptr<duck::Session> used) {
-  std::future<Opened> next = std::async(
-      std::launch::async, [used = std::move(used), library = library_path_, open = keep_warm_]() mutable -> Opened {
-        lower_priority_of_this_thread();
+  std::future<Opened> next =
+      threads_.start([used = std::move(used), library = library_path_, open = keep_warm_]() mutable -> Opened {
         const duck::Facts usual = used ? used->usual_facts() : duck::Facts();
         used.reset();
         if (!open) return Error{ErrorCode::unavailable, "no instance is kept warm"};

@@ -1,6 +1,5 @@
 // The worker's DuckDB instances: one kept warm before a run arrives, one a run that uses SQL, none for a run of
-// programs. Opening and closing take 10 to 30 ms, so they happen on threads of their own, at nice 10: DuckDB's own
-// threads inherit that.
+// programs. Opening and closing take 10 to 30 ms, so helper threads do it.
 #pragma once
 
 #include <future>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "worker/duckdb/session.h"
+#include "worker/helper_threads.h"
 
 namespace eider::worker {
 
@@ -29,12 +29,15 @@ class SqlHost {
   Opened take();
   /// Closes what a run has used, in the background, and opens the next.
   void recycle(std::unique_ptr<duck::Session> used);
+  /// For what uses an instance.
+  HelperThreads& threads() { return threads_; }
 
  private:
   std::string library_path_;
   bool keep_warm_ = false;
   std::mutex mutex_;
   std::future<Opened> warm_;
+  HelperThreads threads_;
 };
 
 /// One run's instance, opened when its first SQL step asks. Any thread.
@@ -46,6 +49,7 @@ class SqlSession {
   Result<duck::Session*> get();
   /// Gives the instance back; no step uses it any more. Main thread.
   void release();
+  HelperThreads& threads() { return host_.threads(); }
 
  private:
   SqlHost& host_;
@@ -53,8 +57,5 @@ class SqlSession {
   std::mutex mutex_;
   std::unique_ptr<duck::Session> session_;
 };
-
-/// Makes the calling thread yield to everything else in this process.
-void lower_priority_of_this_thread();
 
 }  // namespace eider::worker

@@ -10,15 +10,14 @@ SqlStep::SqlStep(StepServices& services, SqlSession& session, const model::Step&
 
 SqlStep::~SqlStep() {
   if (timer_ != 0) services_.reactor.cancel_timer(timer_);
-  if (thread_.joinable()) thread_.join();
+  if (work_.valid()) work_.wait();
 }
 
 void SqlStep::start() {
-  thread_ = std::thread([this] { work(); });
+  work_ = session_.threads().start([this] { work(); });
 }
 
 void SqlStep::work() {
-  lower_priority_of_this_thread();
   waits_ = false;
   duck::ScriptOutcome outcome = script_.work ? script_.work(*this) : run_script();
   // The connection ends on this thread: that detaches the file, before anybody hears of the end.
@@ -125,7 +124,7 @@ void SqlStep::give_up() {
 void SqlStep::try_again() {
   if (!held_) return;
   held_.reset();
-  if (thread_.joinable()) thread_.join();  // it has posted its last letter
+  work_.get();  // it has posted its last letter
   start();
 }
 

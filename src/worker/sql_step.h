@@ -1,13 +1,13 @@
-// A `sql` step, or other work that may need DuckDB: a thread with a connection of its own that posts its end to the
-// main thread.
+// A `sql` step, or other work that may need DuckDB: a helper thread with a connection of its own, that posts its end to
+// the main thread.
 //
 //   running --stop--> interrupted --after_interrupt--> interrupted again --after_term--> stuck: the worker must leave
 //   running --file held from outside--> waiting (held()) --try_again--> running
 #pragma once
 
 #include <functional>
+#include <future>
 #include <mutex>
-#include <thread>
 
 #include "model/pipeline.h"
 #include "worker/sql_host.h"
@@ -38,7 +38,7 @@ class SqlStep final : public StepRun, private SqlThread {
   };
 
   SqlStep(StepServices& services, SqlSession& session, const model::Step& step, Script script);
-  /// Joins the thread; a stuck step must not be destroyed.
+  /// Waits for its thread; a stuck step must not be destroyed.
   ~SqlStep() override;
 
   void start();
@@ -68,7 +68,7 @@ class SqlStep final : public StepRun, private SqlThread {
   SqlSession& session_;
   const model::Step& step_;
   const Script script_;
-  std::thread thread_;
+  std::future<void> work_;
   std::mutex mutex_;  ///< of the next two
   std::unique_ptr<duck::Connection> connection_;
   bool interrupted_ = false;
