@@ -41,7 +41,7 @@ Result<std::unique_ptr<QueueCore>> QueueCore::open(const std::string& folder,
       engine::LoopParts{
           core->clock_, core->random_, *core->store_, core->workers_, core->inbox_,
           [workspace](const auto*) { return Result<std::shared_ptr<const workspace::Workspace>>(workspace); },
-          [self = core.get()](const model::ChangeSet& set) {
+          [self = core.get()](const model::ChangeSet& set, Instant) {
             if (self->observe) self->observe(set);
           },
           nullptr},

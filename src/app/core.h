@@ -28,7 +28,7 @@ struct CoreOptions {
   std::string ceiling{};            ///< the ceiling file, or empty
   std::string foreground_pipeline;  ///< of `eider run` without a server; empty: a server
   engine::LoopOptions loop;
-  std::function<void(const model::ChangeSet&)> observe;
+  std::function<void(const model::ChangeSet&, Instant committed_at)> observe;
 };
 
 /// Engine thread: the one that opens it and calls run().

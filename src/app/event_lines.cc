@@ -77,7 +77,8 @@ constexpr std::size_t kMostTriggersNamed = 3;
 
 }  // namespace
 
-void EventLines::show(const model::ChangeSet& changes) {
+void EventLines::show(const model::ChangeSet& changes, Instant committed_at) {
+  at_ = committed_at;
   for (const model::Change& change : changes) show_one(change);
 }
 
@@ -222,11 +223,14 @@ std::string EventLines::failed_deliveries(const Known& known) {
                      known.trigger);
 }
 
-void EventLines::say(const std::string& event, const std::string& text) { line(plain, event, {}, {}, text); }
+void EventLines::say(const std::string& event, const std::string& text) {
+  at_ = clock_.now();
+  line(plain, event, {}, {}, text);
+}
 
 void EventLines::line(const char* colour, const std::string& event, const std::string& pipeline,
                       const std::string& run_id, const std::string& text) {
-  const std::string at = format_rfc3339(clock_.now());
+  const std::string at = format_rfc3339(at_);
   std::string out;
   if (form_ == Form::json) {
     out = boost::json::serialize(

@@ -21,9 +21,10 @@ class EventLines {
   };
   EventLines(const Clock& clock, Form form, bool colour) : clock_(clock), form_(form), colour_(colour) {}
 
-  /// Writes the lines of one committed set to standard output. A reader that is gone (EPIPE) or slow loses lines, the
-  /// server loses nothing: it never waits here.
-  void show(const model::ChangeSet& changes);
+  /// Writes the lines of one committed set to standard output, with the time of its commit: what the set asks for (a
+  /// run handed to its worker) is done before, so that nothing waits for a line. A reader that is gone (EPIPE) or slow
+  /// loses lines, the server loses nothing: it never waits here.
+  void show(const model::ChangeSet& changes, Instant committed_at);
   /// A run that was open before this server: its name is known when it ends.
   void remember(const model::Run& run);
   void say(const std::string& event, const std::string& text);
@@ -51,6 +52,7 @@ class EventLines {
   const Clock& clock_;
   const Form form_;
   const bool colour_;
+  Instant at_{};  ///< of the lines that are written now
   std::map<std::string, Known> runs_;
   std::size_t pipeline_width_ = 8;  ///< of the longest name so far
 };

@@ -103,8 +103,8 @@ int serve(const cli::ServeRequest& request) {
   options.test_clock = request.test_clock;
   options.ceiling = request.ceiling;
   options.loop.version = EIDER_VERSION;
-  options.observe = [&lines](const model::ChangeSet& changes) {
-    if (lines) lines->show(changes);
+  options.observe = [&lines](const model::ChangeSet& changes, Instant committed_at) {
+    if (lines) lines->show(changes, committed_at);
   };
   auto core = Core::open(std::move(options));
   if (!core) return fail(core.error());

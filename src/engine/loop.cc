@@ -109,6 +109,7 @@ bool Loop::is_due(Instant now) const {
 
 /// The commit holds: now, and only now, the world is told.
 void Loop::settle(Turn& turn) {
+  const Instant committed_at = parts_.clock.now();
   if (!trouble_.empty()) {
     log::info("the store is written again: " + trouble_);
     trouble_.clear();
@@ -125,7 +126,7 @@ void Loop::settle(Turn& turn) {
     for (const model::Change& change : set) {
       if (const auto* gone = std::get_if<model::QueuedCancelled>(&change)) released_since_.erase(gone->run_id);
     }
-    if (parts_.observe) parts_.observe(set);
+    if (parts_.observe) parts_.observe(set, committed_at);
   }
 }
 

@@ -44,7 +44,7 @@ struct LoopParts {
   std::function<Result<std::shared_ptr<const workspace::Workspace>>(const workspace::Workspace* in_force)>
       read_workspace;
   /// Sees every committed set, after its commit (the lines that `eider serve` prints). May be empty.
-  std::function<void(const model::ChangeSet&)> observe;
+  std::function<void(const model::ChangeSet&, Instant committed_at)> observe;
   /// Set only with a test clock.
   FakeClock* test_clock = nullptr;
 };

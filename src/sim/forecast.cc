@@ -54,7 +54,7 @@ class Trial {
                        [this](const workspace::Workspace*) -> Result<std::shared_ptr<const workspace::Workspace>> {
                          return workspace_;
                        },
-                       [this](const model::ChangeSet& set) { watch(set); }, nullptr},
+                       [this](const model::ChangeSet& set, Instant) { watch(set); }, nullptr},
                       {});
     if (auto booted = loop.boot(workspace_); !booted) return booted.error();
     for (const auto& [key, paused] : wishes_.paused) {

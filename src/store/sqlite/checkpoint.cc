@@ -17,15 +17,30 @@ constexpr int enough_pages = 2000;
 /// A checkpoint takes a while, in which more is committed.
 constexpr std::int64_t reserved_bytes = enough_pages * std::int64_t{4096} * 5 / 4;
 
+/// Page by page: the kernel's cache then holds single pages. One large write makes folios of 2 MiB of it, and ext4
+/// walks through all 512 blocks of such a folio for each frame that a commit writes into it (0.2 ms for a commit of 13
+/// pages).
+Result<void> append_zeros(int file, std::int64_t from, std::int64_t to) {
+  constexpr std::int64_t page_bytes = 4096;
+  const std::string zeros(page_bytes, '\0');
+  while (from < to) {
+    const std::int64_t bytes = std::min(to, (from / page_bytes + 1) * page_bytes) - from;
+    if (auto written = write_all(file, std::string_view(zeros).substr(0, static_cast<std::size_t>(bytes))); !written) {
+      return written;
+    }
+    from += bytes;
+  }
+  return {};
+}
+
 /// Nobody else may write the log meanwhile. An Error where the disk has no room; then nothing has changed.
 Result<void> write_zeros(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat info {};
   if (!file || ::fstat(file.get(), &info) != 0) return io_error(path, errno);
   if (info.st_size >= reserved_bytes) return {};
-  const std::string zeros(static_cast<std::size_t>(reserved_bytes - info.st_size), '\0');
   const bool at_end = ::lseek(file.get(), 0, SEEK_END) == info.st_size;
-  auto written = at_end ? write_all(file.get(), zeros) : Result<void>(io_error(path, errno));
+  auto written = at_end ? append_zeros(file.get(), info.st_size, reserved_bytes) : Result<void>(io_error(path, errno));
   if (written && ::fdatasync(file.get()) != 0) written = io_error(path, errno);
   if (!written && ::ftruncate(file.get(), info.st_size) != 0) return io_error(path, errno);
   return written;
