@@ -7,9 +7,9 @@
 #include "base/cases.h"
 #include "decide/admission.h"
 #include "decide/due.h"
-#include "decide/rule.h"
 #include "wire/workspace_lock.h"
 #include "workspace/catalog.h"
+#include "workspace/rule.h"
 
 namespace eider::api {
 namespace {
@@ -76,9 +76,9 @@ std::vector<engine::ScheduleView> Offline::schedules(const std::optional<std::st
         view.reason = model::reason::starts_paused;
       }
       view.delay = decide::jitter_delay(view.key, schedule.jitter);
-      if (auto rule = decide::make_rule(schedule.timing)) {
+      if (auto rule = workspace::make_rule(schedule.timing)) {
         view.description = rule->describe();
-        if (auto exclusions = decide::make_exclusions(schedule, workspace_->calendars, rule->zone())) {
+        if (auto exclusions = workspace::make_exclusions(schedule, workspace_->calendars, rule->zone())) {
           view.exclusions = *exclusions;
         }
         if (!view.paused && schedule.timing.from_completion) {

@@ -5,7 +5,7 @@
 #include "api/json_parts.h"
 #include "api/shapes.h"
 #include "decide/due.h"
-#include "decide/rule.h"
+#include "workspace/rule.h"
 
 namespace eider::api {
 namespace {
@@ -57,7 +57,7 @@ json::object with_fate(json::object item, const engine::ScheduleView& view, Inst
 }  // namespace
 
 Result<json::array> upcoming(const model::Timing& timing, const Ahead& ahead) {
-  auto rule = decide::make_rule(timing);
+  auto rule = workspace::make_rule(timing);
   if (!rule) return rule.error();
   json::array out;
   for (auto at = rule->next(ahead.after); at && static_cast<int>(out.size()) < ahead.count; at = rule->next(*at)) {
@@ -68,7 +68,7 @@ Result<json::array> upcoming(const model::Timing& timing, const Ahead& ahead) {
 }
 
 Result<json::array> upcoming(const engine::ScheduleView& view, const Ahead& ahead) {
-  auto rule = decide::make_rule(view.schedule.timing);
+  auto rule = workspace::make_rule(view.schedule.timing);
   if (!rule) return rule.error();
   const bool fixed_delay = view.schedule.timing.from_completion;
   auto at = rule->next(ahead.after);
@@ -86,7 +86,7 @@ Result<json::array> upcoming(const engine::ScheduleView& view, const Ahead& ahea
 }
 
 Result<json::object> next_run(const engine::ScheduleView& view, Instant after) {
-  auto rule = decide::make_rule(view.schedule.timing);
+  auto rule = workspace::make_rule(view.schedule.timing);
   if (!rule) return rule.error();
   if (view.paused) return json::object{{"next_run", nullptr}, {"next_run_unknown", false}};
   timing::Exclusions::Found found{rule->next(after), false};

@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "decide/due.h"
-#include "decide/rule.h"
+#include "workspace/rule.h"
 
 namespace eider::decide {
 
@@ -29,7 +29,7 @@ struct Case {
     schedule().timing.cron = cron;
   }
   model::Schedule& schedule() { return pipeline.schedules[0]; }
-  timing::Rule rule() { return make_rule(schedule().timing).value(); }
+  timing::Rule rule() { return workspace::make_rule(schedule().timing).value(); }
   void add_calendar(const std::string& name, const timing::Calendar& calendar) {
     calendars[name] = std::make_shared<const timing::Calendar>(calendar);
   }
@@ -38,7 +38,7 @@ struct Case {
   template <typename Use>
   auto ask(const Use& with) {
     const timing::Rule made_rule = rule();
-    const auto exclusions = make_exclusions(schedule(), calendars, made_rule.zone()).value();
+    const auto exclusions = workspace::make_exclusions(schedule(), calendars, made_rule.zone()).value();
     DueFacts facts{
         key, pipeline, schedule(), made_rule, *exclusions, cursor, active, room, jitter_delay(key, schedule().jitter),
         ran};

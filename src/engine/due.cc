@@ -127,9 +127,17 @@ void Loop::decide_expired(Turn& turn) {
 }
 
 void Loop::place_cursors(Turn& turn) {
-  if (turn.decide_surely(state_.cursor_changes(turn.now())) || turn.failed()) return;
-  for (model::Change& change : state_.cursor_changes(turn.now()))
-    turn.insist({std::move(change)});  // one bad row keeps no other schedule waiting
+  // So many at a time as the processor's caches hold: what is looked up here is looked up again when it is applied.
+  constexpr std::size_t at_a_time = 500;
+  const auto place = [&](const auto& wanted) {
+    if (turn.decide_surely(wanted()) || turn.failed()) return;
+    for (model::Change& change : wanted())
+      turn.insist({std::move(change)});  // one bad row keeps no other schedule waiting
+  };
+  for (std::size_t from = 0; from < state_.schedules().size(); from += at_a_time) {
+    place([&] { return state_.cursor_changes(turn.now(), from, at_a_time); });
+  }
+  place([&] { return state_.forgotten_cursors(); });
 }
 
 /// Queued runs of what is no longer in the workspace end with the reason; running ones end as they end.
@@ -157,7 +165,7 @@ void Loop::withdraw_future(Turn& turn) {
     if (turn.failed()) return;
     auto ahead = parts_.store.decided_after(key, turn.now());
     if (!ahead) return turn.fail(ahead.error());
-    const timing::Rule& rule = state_.schedules().at(key).rule;
+    const timing::Rule& rule = state_.schedules().at(key).rule();
     std::vector<model::Occurrence> cut;
     for (model::Occurrence& row : *ahead) {
       if (row.scheduled_for > turn.now() || row.decision == model::Decision::run) continue;

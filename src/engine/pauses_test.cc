@@ -274,7 +274,7 @@ TEST(ClockSetBack, WhatIsFoldedLaterLosesNothing) {
   bench.settle();
   bench.clock.step_to(at("2026-01-01T16:30:30Z"));
   bench.settle();
-  const timing::Rule rule = bench.loop->state().schedules().at("p/s").rule;
+  const timing::Rule rule = bench.loop->state().schedules().at("p/s").rule();
   std::map<Instant, int> covered;
   for (const model::Occurrence& o : bench.occurrences()) {
     for (auto each = std::optional(o.scheduled_for); each && *each <= o.scheduled_until; each = rule.next(*each)) {

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "decide/overlap.h"
-#include "decide/rule.h"
 #include "engine/limits.h"
+#include "workspace/rule.h"
 
 namespace eider::engine {
 namespace {
@@ -57,6 +57,7 @@ void State::load(store::OpenState open, Instant now) {
 void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace) {
   workspace_ = std::move(workspace);
   schedules_.clear();
+  in_order_.clear();
   due_.clear();
   wanted_.clear();
   set_capacity();
@@ -64,6 +65,7 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
   std::size_t count = 0;
   for (const auto& [name, loaded] : workspace_->pipelines) count += loaded.pipeline->schedules.size();
   schedules_.reserve(count);
+  in_order_.reserve(count);
   cursors_.reserve(count);
   for (const auto& [file, broken] : workspace_->broken) broken_names_.insert(broken.pipeline);
   subscriptions_.set_workspace(*workspace_);
@@ -77,16 +79,18 @@ void State::set_workspace(std::shared_ptr<const workspace::Workspace> workspace)
     const std::string database =
         pipeline.database ? resolved(workspace_->root, pipeline.database->file) : std::string();
     wanted_[name] = decide::wanted(pipeline, database);
+    EIDER_CHECK(loaded.rules.size() == pipeline.schedules.size(), "a loaded pipeline has its schedules' rules");
     for (std::size_t i = 0; i < pipeline.schedules.size(); ++i) {
-      // Files were checked when they were loaded; a zone that vanished since disables this schedule only.
-      auto rule = decide::make_rule(pipeline.schedules[i].timing);
-      if (!rule) continue;
-      auto exclusions = decide::make_exclusions(pipeline.schedules[i], workspace_->calendars, rule->zone());
+      // A zone that vanished since the file was checked disables this schedule only.
+      const workspace::LoadedRule& rule = loaded.rules[i];
+      if (!rule.rule) continue;
+      auto exclusions = workspace::make_exclusions(pipeline.schedules[i], workspace_->calendars, rule.rule->zone());
       if (!exclusions) continue;
       std::string key = model::schedule_key(name, pipeline.schedules[i].id);
       const Micros delay = decide::jitter_delay(key, pipeline.schedules[i].jitter);
-      ScheduleEntry entry{key, loaded.pipeline, i, *rule, *std::move(exclusions), delay, std::nullopt, std::nullopt};
+      ScheduleEntry entry{key, loaded.pipeline, i, &rule, *std::move(exclusions), delay, std::nullopt, std::nullopt};
       const auto placed = schedules_.insert_or_assign(std::move(key), std::move(entry)).first;
+      in_order_.push_back(&placed->second);
       refresh(placed->second);
     }
   }
@@ -103,29 +107,26 @@ model::Cursor State::first_cursor(const model::Schedule& schedule, Instant now) 
   return cursor;
 }
 
-std::vector<model::Change> State::cursor_changes(Instant now) const {
+std::vector<model::Change> State::cursor_changes(Instant now, std::size_t from, std::size_t count) const {
   std::vector<model::Change> out;
-  std::size_t in_force = 0;  // of the cursors
-  // In the order of the names, which is nearly the table's: what is written in it touches each of its pages about once.
-  for (const auto& [name, loaded] : workspace_->pipelines) {
-    EIDER_CHECK(loaded.rules.size() == loaded.pipeline->schedules.size(), "a loaded pipeline has its schedules' rules");
-    for (std::size_t i = 0; i < loaded.pipeline->schedules.size(); ++i) {
-      const model::Schedule& schedule = loaded.pipeline->schedules[i];
-      const auto entry = schedules_.find(model::schedule_key(name, schedule.id));
-      if (entry == schedules_.end()) continue;
-      const auto found = cursors_.find(entry->first);
-      in_force += found != cursors_.end() ? 1 : 0;
-      if (found != cursors_.end() && found->second.rule == loaded.rules[i]) continue;
-      // A pause outlives a change of the rule.
-      model::Cursor cursor = found != cursors_.end() ? found->second : first_cursor(schedule, now);
-      cursor.schedule = entry->first;
-      cursor.rule = loaded.rules[i];
-      cursor.decided_until = now;
-      out.emplace_back(model::CursorPlaced{std::move(cursor)});
-    }
+  for (std::size_t i = from; i < in_order_.size() && i - from < count; ++i) {
+    const ScheduleEntry& entry = *in_order_[i];
+    const auto found = cursors_.find(entry.key);
+    if (found != cursors_.end() && found->second.rule == entry.loaded->hash) continue;
+    // A pause outlives a change of the rule.
+    model::Cursor cursor = found != cursors_.end() ? found->second : first_cursor(entry.schedule(), now);
+    cursor.schedule = entry.key;
+    cursor.rule = entry.loaded->hash;
+    cursor.decided_until = now;
+    if (out.empty()) out.reserve(std::min(count, in_order_.size() - i));
+    out.emplace_back(model::CursorPlaced{std::move(cursor)});
   }
-  if (in_force == cursors_.size()) return out;
-  // One that was taken out of the files forgets its rule: should it come back, it starts from then.
+  return out;
+}
+
+std::vector<model::Change> State::forgotten_cursors() const {
+  std::vector<model::Change> out;
+  if (cursors_.size() == schedules_.size()) return out;  // each schedule has been given its own
   for (const auto& [key, cursor] : cursors_) {
     if (cursor.rule.empty() || is_in_files(key)) continue;
     model::Cursor forgotten = cursor;
@@ -197,7 +198,7 @@ decide::DueFacts State::facts(const ScheduleEntry& entry, const std::vector<deci
 decide::DueFacts State::facts(const ScheduleEntry& entry, const model::Cursor& cursor,
                               const std::vector<decide::ActiveRun>& active) const {
   const int room = limits::queued_runs - queued_count();
-  decide::DueFacts out{entry.key, *entry.pipeline, entry.schedule(),  entry.rule, *entry.exclusions,
+  decide::DueFacts out{entry.key, *entry.pipeline, entry.schedule(),  entry.rule(), *entry.exclusions,
                        cursor,    active,          std::max(room, 0), entry.delay};
   const auto excluded = excluded_.find(entry.key);
   if (excluded != excluded_.end()) out.excluded_before = &excluded->second;
@@ -252,12 +253,16 @@ std::vector<std::string> State::cursors_after(Instant now) const {
 }
 
 void State::refresh(ScheduleEntry& entry) {
+  const auto cursor = cursors_.find(entry.key);
+  refresh(entry, cursor == cursors_.end() ? nullptr : &cursor->second);
+}
+
+void State::refresh(ScheduleEntry& entry, const model::Cursor* cursor) {
   if (entry.next) due_.erase({*entry.next, entry.key});
   entry.next.reset();
-  const auto cursor = cursors_.find(entry.key);
-  if (cursor == cursors_.end()) return;
+  if (cursor == nullptr) return;
   const auto active = this->active(entry);
-  entry.next = decide::next_due(facts(entry, cursor->second, active));
+  entry.next = decide::next_due(facts(entry, *cursor, active));
   if (entry.next && entry.held_until) entry.next = std::max(*entry.next, *entry.held_until);
   if (entry.next) due_.emplace(*entry.next, entry.key);
 }
@@ -319,9 +324,10 @@ void State::apply(const model::ChangeSet& changes) {
 }
 
 void State::apply_one(const model::CursorPlaced& change) {
-  cursors_.insert_or_assign(change.cursor.schedule, change.cursor);
+  const auto placed = cursors_.insert_or_assign(change.cursor.schedule, change.cursor).first;
   excluded_.erase(change.cursor.schedule);
-  refresh(change.cursor.schedule);
+  const auto entry = schedules_.find(change.cursor.schedule);
+  if (entry != schedules_.end()) refresh(entry->second, &placed->second);
 }
 
 void State::apply_one(const model::OccurrencesDecided& change) {

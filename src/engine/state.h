@@ -28,14 +28,15 @@ namespace eider::engine {
 struct ScheduleEntry {
   std::string key;  ///< `pipeline/id`
   std::shared_ptr<const model::Pipeline> pipeline;
-  std::size_t index = 0;  ///< of the schedule in the pipeline
-  timing::Rule rule;
+  std::size_t index = 0;                          ///< of the schedule in the pipeline
+  const workspace::LoadedRule* loaded = nullptr;  ///< the workspace's; its rule is there
   std::shared_ptr<const timing::Exclusions> exclusions;
   Micros delay{};                     ///< of its jitter
   std::optional<Instant> next;        ///< in due_ while set
   std::optional<Instant> held_until;  ///< a decision of it failed in the store: not tried again before
 
   const model::Schedule& schedule() const { return pipeline->schedules[index]; }
+  const timing::Rule& rule() const { return *loaded->rule; }
 };
 
 /// The open runs of one pipeline (in the workspace or not any more).
@@ -53,9 +54,13 @@ class State {
   void load(store::OpenState open, Instant now);
   /// Puts a (re)loaded workspace in force. Cursors are not touched: see cursor_changes().
   void set_workspace(std::shared_ptr<const workspace::Workspace> workspace);
-  /// The cursors that the workspace in force asks for: of new schedules and of changed rules, at `now`; of schedules
-  /// that were taken out, without their rule.
-  std::vector<model::Change> cursor_changes(Instant now) const;
+  /// The cursors that the workspace in force asks for: of new schedules and of changed rules, at `now`. Of `count`
+  /// schedules, from number `from` on, in the order of the pipelines' names; that is nearly the table's, so that what
+  /// is written touches each of its pages about once.
+  std::vector<model::Change> cursor_changes(Instant now, std::size_t from, std::size_t count) const;
+  /// Those of schedules that were taken out of the files, without their rule: should one come back, it starts from
+  /// then.
+  std::vector<model::Change> forgotten_cursors() const;
 
   void apply(const model::ChangeSet& changes);
 
@@ -134,6 +139,8 @@ class State {
   decide::DueFacts facts(const ScheduleEntry& entry, const model::Cursor& cursor,
                          const std::vector<decide::ActiveRun>& active) const;
   void refresh(ScheduleEntry& entry);
+  /// `cursor`: null where it has none.
+  void refresh(ScheduleEntry& entry, const model::Cursor* cursor);
   void refresh(const std::string& key);
   void index(const model::Run& run);
   void unindex(const model::Run& run);
@@ -166,6 +173,7 @@ class State {
 
   std::shared_ptr<const workspace::Workspace> workspace_;
   std::unordered_map<std::string, ScheduleEntry> schedules_;
+  std::vector<const ScheduleEntry*> in_order_;  ///< of the pipelines' names
   std::set<std::pair<Instant, std::string>> due_;
   std::unordered_set<std::string> broken_names_;
   std::map<std::string, model::Taken> wanted_;  ///< by pipeline

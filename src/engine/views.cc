@@ -55,7 +55,7 @@ std::vector<ScheduleView> Loop::schedule_views(const std::optional<std::string>&
     }
     view.delay = entry.delay;
     view.exclusions = entry.exclusions;
-    view.description = entry.rule.describe();
+    view.description = entry.rule().describe();
     out.push_back(std::move(view));
   }
   std::sort(out.begin(), out.end(), [](const ScheduleView& a, const ScheduleView& b) { return a.key < b.key; });

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "decide/rule.h"
 #include "engine/loop.h"
 #include "sim/forgetful_store.h"
 #include "sim/trial_workers.h"
 #include "timing/zone.h"
+#include "workspace/rule.h"
 
 namespace eider::sim {
 namespace {
@@ -44,7 +44,7 @@ class Trial {
       for (const model::Schedule& schedule : loaded.pipeline->schedules) {
         ScheduleForecast& one = schedules_[model::schedule_key(name, schedule.id)];
         one.key = model::schedule_key(name, schedule.id);
-        if (auto rule = decide::make_rule(schedule.timing)) one.rule = rule->describe();
+        if (auto rule = workspace::make_rule(schedule.timing)) one.rule = rule->describe();
       }
     }
   }
@@ -228,7 +228,7 @@ Result<void> check_size(const workspace::Workspace& workspace, const ForecastWis
   std::int64_t instants = 0;
   for (const auto& [name, loaded] : workspace.pipelines) {
     for (const model::Schedule& schedule : loaded.pipeline->schedules) {
-      if (auto rule = decide::make_rule(schedule.timing)) {
+      if (auto rule = workspace::make_rule(schedule.timing)) {
         instants += rule->count(wishes.from, wishes.from + wishes.length);
       }
     }
@@ -265,7 +265,7 @@ std::vector<ClockSurprise> clock_surprises(const workspace::Workspace& workspace
   std::vector<ClockSurprise> out;
   for (const auto& [name, loaded] : workspace.pipelines) {
     for (const model::Schedule& schedule : loaded.pipeline->schedules) {
-      const auto rule = decide::make_rule(schedule.timing);
+      const auto rule = workspace::make_rule(schedule.timing);
       if (!rule || rule->kind() != timing::Rule::Kind::cron) continue;
       const std::string key = model::schedule_key(name, schedule.id);
       for (auto change = rule->zone().next_transition(from); change && *change < until;

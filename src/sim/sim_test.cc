@@ -1,10 +1,10 @@
 // The simulator itself: its oracle, that a seed is a life, and that a failure is made small.
 #include <gtest/gtest.h>
 
-#include "decide/rule.h"
 #include "sim/almanac.h"
 #include "sim/life.h"
 #include "sim/oracle.h"
+#include "workspace/rule.h"
 
 namespace eider::sim {
 namespace {
@@ -17,7 +17,7 @@ TEST(Oracle, AgreesWithTheRulesOfEider) {
   for (int i = 0; i < 200; ++i) {
     const model::Timing timing = make_timing(dice, begin + dice.within(0s, 24h * 300));
     const Oracle oracle = Oracle::of(timing);
-    const auto rule = decide::make_rule(timing).value();
+    const auto rule = workspace::make_rule(timing).value();
     if (oracle.from_completion()) continue;
     for (int j = 0; j < 50; ++j) {
       const Instant at = begin + dice.within(0us, 24h * 365);

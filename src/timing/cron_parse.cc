@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <boost/container/small_vector.hpp>
 
 #include "timing/cron_fields.h"
 #include "timing/words.h"
@@ -41,8 +42,11 @@ bool is_word(std::string_view text, std::string_view word) {
   });
 }
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separators, bool keep_empty) {
-  std::vector<std::string_view> out;
+/// Few: an expression has seven fields at most, a field rarely more than that.
+using Pieces = boost::container::small_vector<std::string_view, 8>;
+
+Pieces split(std::string_view text, std::string_view separators, bool keep_empty) {
+  Pieces out;
   while (true) {
     const std::size_t at = std::min(text.find_first_of(separators), text.size());
     if (keep_empty || at > 0) out.push_back(text.substr(0, at));
@@ -123,7 +127,7 @@ class FieldReader {
       step = *read;
       out.step = true;
     }
-    for (int v = from; v <= to; v += step) out.values.set(static_cast<std::size_t>(v - kind_.base));
+    for (int v = from; v <= to; v += step) out.values[static_cast<std::size_t>(v - kind_.base)] = true;
     return {};
   }
 
@@ -181,7 +185,7 @@ std::uint64_t low_bits(const decltype(Field::values)& values) {
 Result<void> read_day_of_month(std::string_view text, CronFields& out) {
   const FieldReader reader(kDayOfMonth);
   if (text == "?") text = "*";
-  const std::vector<std::string_view> parts = split(text, ",", true);
+  const Pieces parts = split(text, ",", true);
   Field field;
   for (const std::string_view part : parts) {
     if (is_word(part, "L")) {
@@ -293,7 +297,7 @@ Result<CronFields> parse_cron_fields(std::string_view text) {
   if (text.size() > kLongestText) return invalid(fmt::format("cron is longer than {} characters", kLongestText));
   const Result<std::string_view> expanded = expand_nickname(trimmed(text));
   if (!expanded) return expanded.error();
-  std::vector<std::string_view> parts = split(*expanded, " \t", false);
+  Pieces parts = split(*expanded, " \t", false);
   if (parts.size() < 5 || parts.size() > 7) {
     return invalid(
         fmt::format("cron \"{}\" has {} fields; expected 5 (minute, hour, day of month, month, day of week), 6 "

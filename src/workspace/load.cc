@@ -12,6 +12,7 @@
 #include "workspace/across.h"
 #include "workspace/assemble.h"
 #include "workspace/ceiling.h"
+#include "workspace/rule.h"
 
 namespace eider::workspace {
 namespace {
@@ -319,7 +320,11 @@ LoadedPipeline make_loaded(model::Pipeline pipeline) {
   LoadedPipeline loaded;
   loaded.definition = std::make_shared<const std::string>(model::definition_json(pipeline));
   loaded.hash = model::definition_hash(*loaded.definition);
-  for (const model::Schedule& schedule : pipeline.schedules) loaded.rules.push_back(rule_hash(schedule.timing));
+  loaded.rules.reserve(pipeline.schedules.size());
+  for (const model::Schedule& schedule : pipeline.schedules) {
+    auto rule = make_rule(schedule.timing);
+    loaded.rules.push_back({rule_hash(schedule.timing), rule ? std::optional(*std::move(rule)) : std::nullopt});
+  }
   loaded.pipeline = std::make_shared<const model::Pipeline>(std::move(pipeline));
   return loaded;
 }

@@ -11,16 +11,23 @@
 #include "base/result.h"
 #include "model/pipeline.h"
 #include "timing/exclusions.h"
+#include "timing/rule.h"
 #include "workspace/diagnostic.h"
 #include "workspace/reader.h"
 
 namespace eider::workspace {
 
+/// When a schedule fires.
+struct LoadedRule {
+  std::string hash;                  ///< model::rule_hash
+  std::optional<timing::Rule> rule;  ///< none: its zone went from this machine since the file was checked
+};
+
 struct LoadedPipeline {
   std::shared_ptr<const model::Pipeline> pipeline;
   std::shared_ptr<const std::string> definition;  ///< model::definition_json
   std::string hash;                               ///< model::definition_hash
-  std::vector<std::string> rules;                 ///< model::rule_hash of each schedule
+  std::vector<LoadedRule> rules;                  ///< of each schedule
 };
 
 /// The pipeline with what is made of it once, when its file is read.

@@ -8,9 +8,10 @@
 #include "timing/exclusions.h"
 #include "timing/rule.h"
 
-namespace eider::decide {
+namespace eider::workspace {
 
-/// An Error `invalid` names what is wrong; timings that workspace/ has let through make none.
+/// An Error `invalid` names what is wrong; timings of a loaded pipeline make none, but for a zone that this machine
+/// does not have any more.
 Result<timing::Rule> make_rule(const model::Timing& timing);
 
 /// What keeps instants of the schedule from running; an Error `invalid` names a calendar that is not there.
@@ -18,4 +19,4 @@ Result<std::shared_ptr<const timing::Exclusions>> make_exclusions(const model::S
                                                                   const timing::Calendars& calendars,
                                                                   const timing::Zone& zone);
 
-}  // namespace eider::decide
+}  // namespace eider::workspace

@@ -1,6 +1,6 @@
-#include "decide/rule.h"
+#include "workspace/rule.h"
 
-namespace eider::decide {
+namespace eider::workspace {
 
 Result<timing::Rule> make_rule(const model::Timing& timing) {
   auto zone = timing::Zone::load(timing.timezone);
@@ -37,4 +37,4 @@ Result<std::shared_ptr<const timing::Exclusions>> make_exclusions(const model::S
                                                     std::move(named[1]), zone);
 }
 
-}  // namespace eider::decide
+}  // namespace eider::workspace
