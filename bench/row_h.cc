@@ -146,7 +146,8 @@ Result<void> measure_history(const Setup& setup, Report& report) {
   }
   progress("         claiming beside it");
   for (int round = 0; round < (setup.quick ? 3 : 7); ++round) {
-    for (int i = 0; i < 2; ++i) {
+    for (int turn = 0; turn < 2; ++turn) {
+      const int i = (round + turn) % 2;  // who is second finds the disk busier
       auto rate = claims_per_second(cores[i]->store(), count);
       if (!rate) return rate.error();
       claims[i].push_back(*rate);

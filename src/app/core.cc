@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/scheduling.h"
 #include "wire/workspace_lock.h"
 #include "workspace/reload.h"
 
@@ -204,6 +205,7 @@ void Core::start_checkpointer() {
 }
 
 void Core::run(const std::function<void()>& after_turn) {
+  ask_for_short_slices();
   while (!stop_at_once_) {
     const engine::Loop::Next next = loop_->turn();
     turns_.fetch_add(1);

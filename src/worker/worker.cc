@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/scheduling.h"
 #include "worker/attempt.h"
 
 namespace eider::worker {
@@ -155,6 +156,7 @@ int worker_main(int channel_fd, const Clock& clock, const Limits& limits) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "eider worker");  // else `top` shows the "exe" of /proc/self/exe
   stand_back();
+  ask_for_short_slices();
   auto signals = take_signals();
   if (!signals) {
     fmt::print(stderr, "eider worker: {}\n", signals.error().message);
