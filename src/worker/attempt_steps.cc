@@ -267,8 +267,9 @@ void Attempt::file_is_held(Node& node) {
   if (node.held_timer != 0 || stopped_) return;
   const wire::FileHeld held = *node.run->held();
   const std::string holder = held.pid == 0 ? "another process" : fmt::format("process {}", held.pid);
-  const bool first = std::all_of(nodes_.begin(), nodes_.end(),
-                                 [&](const Node& other) { return &other == &node || !other.started_at; });
+  const bool first = std::all_of(nodes_.begin(), nodes_.end(), [](const Node& other) {
+    return !other.started_at || (other.run && !other.result && other.run->held());  // steps side by side wait, too
+  });
   if (first) {
     // Nothing has happened yet: the run goes back to the queue, and may not even have been started.
     released_ = held;

@@ -1,6 +1,9 @@
 #include "worker/helper_threads.h"
 
 #include <sys/resource.h>
+#include <system_error>
+
+#include <fmt/format.h>
 
 namespace eider::worker {
 namespace {
@@ -23,21 +26,37 @@ HelperThreads::~HelperThreads() {
   for (std::thread& thread : ended_) thread.join();
 }
 
-void HelperThreads::begin(Task task) {
+Result<void> HelperThreads::begin(Task task) {
   Threads ended;
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(task));
+    ended.swap(ended_);
     if (idle_ > 0) {
       --idle_;
       changed_.notify_one();
-    } else {
-      const auto self = threads_.emplace(threads_.end());
-      *self = std::thread([this, self] { serve(self); });
+    } else if (auto added = add_thread(); !added) {
+      ended_.swap(ended);
+      return added;
     }
-    ended.swap(ended_);
+    waiting_.push_back(std::move(task));
   }
   for (std::thread& thread : ended) thread.join();
+  return {};
+}
+
+/// With the lock: the thread takes its first work when that is there.
+Result<void> HelperThreads::add_thread() {
+  const auto self = threads_.emplace(threads_.end());
+  try {
+    *self = std::thread([this, self] { serve(self); });
+  } catch (const std::system_error& refused) {
+    threads_.erase(self);
+    return Error{ErrorCode::unavailable,
+                 fmt::format("the system gives no further thread ({}); see `ulimit -u` and the limits of the service "
+                             "(TasksMax)",
+                             refused.code().message())};
+  }
+  return {};
 }
 
 void HelperThreads::serve(Threads::iterator self) {

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/result.h"
+
 namespace eider::worker {
 
 class HelperThreads {
@@ -22,11 +24,12 @@ class HelperThreads {
   HelperThreads& operator=(const HelperThreads&) = delete;
 
   /// Begins `work` at once, whatever else is at work. What it throws comes with get() of the future. Any thread.
+  /// Error: unavailable, where the system gives no further thread; then the work was not begun and is gone.
   template <typename Work>
-  auto start(Work work) {
+  auto start(Work work) -> Result<std::future<std::invoke_result_t<Work&>>> {
     std::packaged_task<std::invoke_result_t<Work&>()> task(std::move(work));
     auto result = task.get_future();
-    begin(Task(std::move(task)));
+    if (auto begun = begin(Task(std::move(task))); !begun) return begun.error();
     return result;
   }
 
@@ -34,7 +37,8 @@ class HelperThreads {
   using Task = std::packaged_task<void()>;
   using Threads = std::list<std::thread>;
 
-  void begin(Task task);
+  Result<void> begin(Task task);
+  Result<void> add_thread();
   void serve(Threads::iterator self);
   /// The next work for the calling thread; an empty one: it is needed no longer.
   Task next(std::unique_lock<std::mutex>& lock);

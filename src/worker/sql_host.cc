@@ -22,15 +22,15 @@ SqlHost::Opened SqlHost::take() {
 }
 
 void SqlHost::recycle(std::unique_ptr<duck::Session> used) {
-  std::future<Opened> next =
-      threads_.start([used = std::move(used), library = library_path_, open = keep_warm_]() mutable -> Opened {
-        const duck::Facts usual = used ? used->usual_facts() : duck::Facts();
-        used.reset();
-        if (!open) return Error{ErrorCode::unavailable, "no instance is kept warm"};
-        return duck::Session::open(library, usual);
-      });
+  auto next = threads_.start([used = std::move(used), library = library_path_, open = keep_warm_]() mutable -> Opened {
+    const duck::Facts usual = used ? used->usual_facts() : duck::Facts();
+    used.reset();
+    if (!open) return Error{ErrorCode::unavailable, "no instance is kept warm"};
+    return duck::Session::open(library, usual);
+  });
+  if (!next) return;  // whoever needs an instance opens it
   const std::lock_guard lock(mutex_);
-  warm_ = std::move(next);
+  warm_ = *std::move(next);
 }
 
 Result<duck::Session*> SqlSession::get() {

@@ -14,7 +14,13 @@ SqlStep::~SqlStep() {
 }
 
 void SqlStep::start() {
-  work_ = session_.threads().start([this] { work(); });
+  auto begun = session_.threads().start([this] { work(); });
+  if (begun) {
+    work_ = *std::move(begun);
+    return;
+  }
+  duck::ScriptOutcome refused{duck::ScriptOutcome::Kind::failed, begun.error().message, 0};
+  services_.mailbox.post([this, refused = std::move(refused)]() mutable { ended(std::move(refused)); });
 }
 
 void SqlStep::work() {

@@ -230,6 +230,32 @@ TEST_F(HeldFile, BeforeAnyStepTheRunIsReleased) {
   let_go();
 }
 
+TEST_F(HeldFile, FirstStepsSideBySideReleaseTheRunToo) {
+  hold();
+  TestWorker worker(workspace, patient_limits());
+  for (const auto& steps : {std::vector{sql("a", "FROM t"), sql("b", "FROM t")},
+                            std::vector{sql("a", "FROM t"), sql("b", "FROM t"), sql("c", "FROM t", {"a", "b"})}}) {
+    const auto result = TestRun(workspace, on_file(steps)).run_on(worker);
+    EXPECT_EQ(result.outcome, Outcome::released);
+    EXPECT_TRUE(result.file_held.has_value());
+  }
+  let_go();
+}
+
+TEST_F(HeldFile, BesideAStepThatRunsTheRunWaitsForIt) {
+  hold();
+  TestWorker worker(workspace, patient_limits());
+  const std::string until = "while [ ! -e go ]; do sleep 0.01; done";
+  TestRun run(workspace, on_file({shell("runs", until), sql("a", "FROM t"), sql("b", "FROM t")}));
+  run.hand_to(worker);
+  const auto waits = [&] { return run.log_text("eider").find("waiting for it") != std::string::npos; };
+  while (!waits()) ::sched_yield();
+  let_go();
+  workspace.write("go", "");
+  const auto result = worker.server->wait_for<wire::Finished>().result;
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.error;
+}
+
 TEST_F(HeldFile, AfterAStepTheRunWaitsForIt) {
   hold();
   TestWorker worker(workspace, patient_limits());
