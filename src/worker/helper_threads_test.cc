@@ -69,10 +69,10 @@ TEST(HelperThreads, ItsEndWaitsForTheWork) {
   {
     HelperThreads threads;
     made = threads
-               .start([&, value = std::make_unique<const int>(7)] {
+               .start([&] {
                  begin.wait();
                  ended = true;
-                 return *value;
+                 return 7;
                })
                .value();
     begin.count_down();
