@@ -272,7 +272,7 @@ void VerbTree::Tree::add_runs() {
   logs->add_flag("--json", options_.json, "One JSON line a line: at, step, stream, text")->excludes(raw);
   CLI::App* cancel =
       verb(&app_, "cancel", "Cancel a run", Verb::cancel,
-           "  eider cancel 0192f3c4-a1b2-7c3d      SQL is interrupted, programs get SIGTERM and, 10 s later, SIGKILL");
+           "  eider cancel 0192f3c4-a1b2-7c3d      SQL is interrupted, programs get SIGTERM and, 5 s later, SIGKILL");
   target(cancel, "RUN", kRunAbout);
   json(cancel);
   CLI::App* retry = verb(&app_, "retry", "Try a failed or cancelled run again, with a fresh budget", Verb::retry,

@@ -96,6 +96,9 @@ def test_cancel_ends_the_whole_family_then_frees_the_pool(workspace, stubborn):
     assert ended["state"] == "cancelled" and ended["attempts"][0]["outcome"] == "cancelled", ended
     assert group_members(leader) == []
     assert ended["attempts"][0]["signal"] == (9 if stubborn else 15), "how it ended stays as a detail"
+    if stubborn:
+        assert "did not end within 5s of SIGTERM: SIGKILL" in workspace.cli("logs", a, expect=0).stdout
+        assert "SIGTERM and, 5 s later, SIGKILL" in workspace.cli("cancel", "--help", expect=0).stdout, "as it is"
     server.wait_running(b)
     wait_for((workspace.root / "seen").exists, "b has looked")
     assert (workspace.root / "seen").read_text() == "", "b began when nobody of a was left"
