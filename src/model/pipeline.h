@@ -64,7 +64,7 @@ struct RetryPolicy {
 /// Where a text of a step comes from, for messages: `pipelines/x.yaml` and, for SQL, the file and its first line.
 struct Origin {
   std::string file;    ///< workspace-relative
-  int first_line = 1;  ///< line of `file` on which the text begins
+  int first_line = 1;  ///< line of `file` on which the text begins; 0: its lines are not those of `file`
   bool operator==(const Origin&) const = default;
 };
 

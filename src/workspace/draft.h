@@ -13,7 +13,7 @@ namespace eider::workspace {
 
 struct SqlText {
   std::string text;    ///< a path or a script
-  int first_line = 0;  ///< of the script in the pipeline file
+  int first_line = 0;  ///< of the script in the pipeline file; 0: its lines are not those of the file
 };
 
 struct Command {

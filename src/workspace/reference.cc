@@ -131,7 +131,7 @@ std::string type_words(const Key& key) {
 std::string bound(const Key& key, double value) {
   if (key.type == Type::duration) return format_duration(Micros(static_cast<std::int64_t>(value)));
   constexpr double mib = 1024.0 * 1024;
-  if (key.type != Type::size || value == 0) return fmt::format("{}", value);
+  if (key.type != Type::size || value < 1024) return fmt::format("{}", value);
   return value >= mib ? fmt::format("{}MiB", value / mib) : fmt::format("{}KiB", value / 1024);
 }
 

@@ -292,7 +292,7 @@ void take(Value& value, SqlText& out) {
   if (!text) return;
   if (text->find_first_not_of(" \t\r\n") == std::string_view::npos) return value.complain("the SQL text is empty");
   out.text = *text;
-  out.first_line = value.node.mark().line + (value.node.block() ? 1 : 0);
+  out.first_line = value.node.first_line();
 }
 
 void take(Value& value, Command& out) {

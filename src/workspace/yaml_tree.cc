@@ -242,7 +242,9 @@ class YamlBuilder {
     if (auto problem = add(mark, plain && reads_as_null(text) ? Kind::null : Kind::scalar)) return problem;
     YamlTree::Node& node = tree_.nodes_.back();
     node.quoted = !plain;
-    node.block = scalar.style == YAML_LITERAL_SCALAR_STYLE || scalar.style == YAML_FOLDED_SCALAR_STYLE;
+    const bool on_one_line = event.start_mark.line == event.end_mark.line && text.find('\n') == std::string_view::npos;
+    if (scalar.style == YAML_LITERAL_SCALAR_STYLE) node.first_line = mark.line + 1;
+    if (on_one_line) node.first_line = mark.line;
     node.text = keep(text);
     return std::nullopt;
   }
@@ -320,7 +322,7 @@ std::variant<YamlTree, YamlProblem> YamlTree::parse(std::string_view text, const
 Kind YamlValue::kind() const { return tree_->nodes_[index_].kind; }
 Mark YamlValue::mark() const { return tree_->nodes_[index_].mark; }
 bool YamlValue::quoted() const { return tree_->nodes_[index_].quoted; }
-bool YamlValue::block() const { return tree_->nodes_[index_].block; }
+int YamlValue::first_line() const { return tree_->nodes_[index_].first_line; }
 std::string_view YamlValue::key() const { return tree_->view(tree_->nodes_[index_].key); }
 Mark YamlValue::key_mark() const { return tree_->nodes_[index_].key_mark; }
 YamlValue YamlValue::next() const { return {tree_, tree_->nodes_[index_].next}; }

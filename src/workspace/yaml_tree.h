@@ -49,8 +49,9 @@ class YamlValue {
   std::string_view text() const;
   /// In quotes or a block: text even if it reads like a number.
   bool quoted() const;
-  /// `|` or `>`: the text begins on the line after the mark.
-  bool block() const;
+  /// The line of the file on which the text begins, when each line of it is one of the file: after `|`, or all on one
+  /// line. 0 where YAML made other lines of it: after `>`, in quotes or plain over several lines, `\n` in quotes.
+  int first_line() const;
   /// How many values a list or map has.
   std::size_t size() const;
 
@@ -92,7 +93,7 @@ class YamlTree {
   struct Node {
     YamlValue::Kind kind = YamlValue::Kind::null;
     bool quoted = false;
-    bool block = false;
+    int first_line = 0;
     Mark mark;
     Mark key_mark;
     Span key;

@@ -35,12 +35,38 @@ TEST(YamlTree, KeepsOrderMarksAndQuotes) {
   EXPECT_EQ(root.find("b").at(1).mark(), (Mark{4, 5}));
   EXPECT_EQ(root.find("b").at(1).find("c").kind(), Kind::null);
   EXPECT_EQ(root.find("b").at(1).find("c").key_mark(), (Mark{4, 6}));
-  EXPECT_TRUE(root.find("d").block());
+  EXPECT_EQ(root.find("d").first_line(), 6);
   EXPECT_EQ(root.find("d").text(), "text\n");
   EXPECT_EQ(root.find("é").text(), "2");
   EXPECT_EQ(root.find("é").mark(), (Mark{7, 4})) << "columns count characters";
   EXPECT_FALSE(root.find("no"));
   EXPECT_FALSE(root.find("b").at(2));
+}
+
+TEST(YamlTree, TextBeginsOnALineOfTheFileOnlyWhereItsLinesAreThoseOfTheFile) {
+  struct Case {
+    const char* text;
+    int first_line;
+  };
+  for (const auto& [text, first_line] : std::initializer_list<Case>{
+           {"a: x", 1},
+           {"a:\n  x", 2},
+           {"a: 'x'", 1},
+           {"a: \"x\"", 1},
+           {"# c\na: |\n  x\n  y\n", 3},
+           {"a: |2-\n\n   x\n", 2},
+           {"a: >\n  x\n  y\n", 0},
+           {"a: >-\n  x\n", 0},
+           {"a: x\n  y", 0},
+           {"a: 'x\n  y'", 0},
+           {"a: \"x\\\n  y\"", 0},
+           {"a: \"x\\ny\"", 0},
+           {"[{a: x}]", 1},
+       }) {
+    const YamlTree tree = good(text);
+    const YamlValue map = tree.root().kind() == Kind::list ? tree.root().at(0) : tree.root();
+    EXPECT_EQ(map.find("a").first_line(), first_line) << text;
+  }
 }
 
 TEST(YamlTree, EmptyTextIsNull) {

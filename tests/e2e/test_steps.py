@@ -224,6 +224,23 @@ def test_an_sql_error_shows_file_line_and_caret(workspace):
         assert place in done and "^" in done
 
 
+@pytest.mark.parametrize("written, place", [
+    ("sql: 'SELECT nope FROM range(3)'", "pipelines/p.yaml:{line}:8: "),
+    ("sql: >\n      SELECT 1;\n\n      SELECT nope\n      FROM range(3)\n", "pipelines/p.yaml: line 2 of the step's SQL, column 8: "),
+    ('sql: "SELECT 1;\\nSELECT 2;\\nSELECT nope FROM range(3)"', "pipelines/p.yaml: line 3 of the step's SQL, column 8: "),
+    ("sql: SELECT 1;\n      SELECT nope\n      FROM range(3)\n", "pipelines/p.yaml: line 1 of the step's SQL, column 18: "),
+], ids=["one line", "folded", "escaped", "plain"])
+def test_an_sql_error_names_a_line_of_the_file_only_where_it_is_one(workspace, written, place):
+    """YAML folds lines and resolves escapes: there the error counts in the SQL, and says so."""
+    workspace.pipeline("p", f"steps:\n  - id: broken\n    {written}\n")
+    line = next(i for i, text in enumerate((workspace.root / "pipelines/p.yaml").read_text().splitlines(), 1) if "sql:" in text)
+    server = workspace.serve()
+    error = server.wait_end(server.start("p"))["error"]
+    assert error.startswith("step broken: " + place.format(line=line)), error
+    shown, caret = error.splitlines()[-2:]
+    assert shown[caret.index("^"):].startswith("nope"), error
+
+
 SQL_ENDS = {
     "begin": ("BEGIN; CREATE TABLE t (i INTEGER); COMMIT;", "transaction: none"),
     "commit": ("CREATE TABLE t (i INTEGER); COMMIT;", "transaction: none"),

@@ -199,7 +199,7 @@ bool ScriptRun::read_count(idx_t index, duckdb_statement_type type, duckdb_resul
   const std::int64_t rows =
       *static_cast<std::int64_t*>(library_.vector_get_data(library_.data_chunk_get_vector(chunk.get(), 0)));
   outcome_.rows_changed += rows;
-  const std::string where = pieces_.empty() ? std::string() : file_and_line(pieces_[index].begin) + ": ";
+  const std::string where = pieces_.empty() ? std::string() : file_and_line(pieces_[index].begin, false) + ": ";
   log_(fmt::format("{}{} {} row{}", where, name_of(type), rows, rows == 1 ? "" : "s"));
   return true;
 }
@@ -248,8 +248,7 @@ bool ScriptRun::fail_at(std::string message, std::optional<std::size_t> byte, bo
   outcome_.kind = connection_.interrupted.load() ? Kind::interrupted : Kind::failed;
   const Origin& origin = request_.origin;
   std::string place = origin.sql_file.empty() ? origin.pipeline_file : origin.sql_file;
-  if (byte) place = file_and_line(*byte);
-  if (byte && exact) place += fmt::format(":{}", place_of(sql_, *byte).column);
+  if (byte) place = file_and_line(*byte, exact);
   outcome_.error = origin.sql_file.empty() ? fmt::format("{}: {}", place, message)
                                            : fmt::format("{}: {}: {}", origin.pipeline_file, place, message);
   if (byte) outcome_.error += "\n" + excerpt(sql_, *byte);
@@ -257,10 +256,15 @@ bool ScriptRun::fail_at(std::string message, std::optional<std::size_t> byte, bo
   return false;
 }
 
-std::string ScriptRun::file_and_line(std::size_t byte) const {
+std::string ScriptRun::file_and_line(std::size_t byte, bool with_column) const {
   const Origin& origin = request_.origin;
-  return fmt::format("{}:{}", origin.sql_file.empty() ? origin.pipeline_file : origin.sql_file,
-                     origin.first_line + place_of(sql_, byte).line - 1);
+  const std::string& file = origin.sql_file.empty() ? origin.pipeline_file : origin.sql_file;
+  const auto [line, column] = place_of(sql_, byte);
+  if (origin.first_line == 0) {
+    return fmt::format("{}: line {} of the step's SQL{}", file, line,
+                       with_column ? fmt::format(", column {}", column) : "");
+  }
+  return fmt::format("{}:{}{}", file, origin.first_line + line - 1, with_column ? fmt::format(":{}", column) : "");
 }
 
 std::string ScriptRun::hint(const SqlError& error) const {

@@ -33,7 +33,7 @@ class ScriptRun {
   bool fail(const SqlError& error, std::optional<idx_t> index);
   bool fail_at(std::string message, std::optional<std::size_t> byte, bool exact);
   /// `sql/build.sql:12` or, inside of the pipeline file, `pipelines/x.yaml:31`.
-  std::string file_and_line(std::size_t byte) const;
+  std::string file_and_line(std::size_t byte, bool with_column) const;
   std::string hint(const SqlError& error) const;
 
   Connection::Impl& connection_;

@@ -57,7 +57,7 @@ using Facts = std::map<std::string, std::optional<std::string>>;
 struct Origin {
   std::string pipeline_file;  ///< as shown: `pipelines/flights.yaml`
   std::string sql_file;       ///< as shown: `sql/build.sql`; empty for a block inside of the pipeline file
-  int first_line = 1;         ///< line of the script's first line in its file
+  int first_line = 1;         ///< line of the script's first line in its file; 0: its lines are not those of the file
 };
 
 struct ScriptRequest {
