@@ -32,7 +32,8 @@ class ScriptRun {
   bool simple(const char* what, const std::string& sql);
   bool fail(const SqlError& error, std::optional<idx_t> index);
   bool fail_at(std::string message, std::optional<std::size_t> byte, bool exact);
-  /// `sql/build.sql:12` or, inside of the pipeline file, `pipelines/x.yaml:31`.
+  /// `sql/build.sql:12`; inside of the pipeline file `pipelines/x.yaml:31`, or `pipelines/x.yaml: line 2 of the step's
+  /// SQL` where its lines are not those of the file.
   std::string file_and_line(std::size_t byte, bool with_column) const;
   std::string hint(const SqlError& error) const;
 
