@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -85,7 +86,9 @@ std::string interpreter_of(const std::string& file) {
   const ssize_t n = script ? ::read(script.get(), line, sizeof line) : 0;
   const std::string_view text(line, n > 0 ? static_cast<std::size_t>(n) : 0);
   if (!text.starts_with("#!")) return "";
-  return std::string(text.substr(2, text.find('\n') == std::string_view::npos ? text.size() : text.find('\n') - 2));
+  const std::string_view asked =
+      text.substr(2, text.find('\n') == std::string_view::npos ? text.size() : text.find('\n') - 2);
+  return std::string(asked.substr(std::min(asked.find_first_not_of(" \t"), asked.size())));
 }
 
 Error not_started(const ProgramRequest& request, int error) {
@@ -93,7 +96,7 @@ Error not_started(const ProgramRequest& request, int error) {
   if (error == ENOENT) {
     const std::string interpreter = interpreter_of(request.file);
     hint = interpreter.empty() ? "; check that it and the working folder " + request.folder + " are there"
-                               : "; its first line asks for" + interpreter + ", which is not there";
+                               : "; its first line asks for " + interpreter + ", which is not there";
   } else if (error == ENOEXEC) {
     hint = "; it is no program: a script needs a first line like #!/bin/sh";
   } else if (error == E2BIG) {

@@ -130,7 +130,7 @@ TEST(Worker, AProgramThatCanNotStartSaysWhatToCheck) {
   says("path", workspace.path("scripts/none.py"));
   says("plain", "may not be executed; check its permissions (chmod +x)");
   says("folder", "is a folder");
-  says("odd", "/no/such/interpreter, which is not there");
+  says("odd", "its first line asks for /no/such/interpreter, which is not there");
   EXPECT_NE(result.error.find("step unknown: "), std::string::npos);
 }
 
